@@ -252,9 +252,10 @@ class Schema:
 
     def _columns(self, X: Any, block: str) -> Array:
         """The columns of one block of an array, as the array or the sparse matrix that its likelihood takes."""
-        places, column = self.positions[block], self.blocks[block][0]
-        if len(places) == X.shape[1]:
+        columns = self.blocks[block]
+        if sum(column.width for column in columns) == X.shape[1]:
             return X
+        places, column = self.positions[block], columns[0]
         if not is_sparse(X):
             return X[:, places]
         first, last = places[0], places[-1]
