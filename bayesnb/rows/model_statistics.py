@@ -292,7 +292,7 @@ def join_classes(names: Names, others: Names) -> Names:
     return tuple(sorted(joined))
 
 
-def places_of(labels: Sequence[Any], names: Sequence[Any]) -> Array:
+def places_of(labels: Sequence[Any], names: Sequence[Any]) -> np.ndarray[Any, Any]:
     """The index of each label among ``names``, or their number if it is not there."""
     index = {label: k for k, label in enumerate(names)}
     return np.array([index.get(label, len(names)) for label in labels], np.intp)
