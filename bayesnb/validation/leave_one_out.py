@@ -16,9 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.cpu_rows import put_beside
-from bayesnb.arrays.placement import as_array, is_traced, namespace, promote_dtypes, to_host, with_automatic_axes
+from bayesnb.arrays.placement import is_traced, promote_dtypes, to_host, with_automatic_axes
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
-from bayesnb.families.parts.statistics import without
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.forests.left_out import left_out_ratios
 from bayesnb.forests.results import ForestPosterior
@@ -28,6 +27,7 @@ from bayesnb.results.classifier import Posterior
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 from bayesnb.rows.statistics import same_sums, summarise
+from bayesnb.validation.left_out_evidence import class_part
 
 
 @partial(with_automatic_axes, by_rows=True)
@@ -118,16 +118,3 @@ def _leave_out(model: NaiveBayes, rows: LabelledRows, joint: bool) -> Array:
     if fit.weights is None:
         return table
     return _leave_out(model, rows, joint=False) + logsumexp(table)[:, None]
-
-
-def class_part(fit: Posterior, y: Array, weight: Array, *, learned: bool = False) -> Array:
-    """log p(k | the labels of the other rows), [N, K], for labels ``y`` [N] and the rows' ``weight`` [N].
-
-    If ``learned``, class probabilities that were given are left aside: the labels say what those of these rows are.
-    """
-    xp, counts = namespace(y), fit.statistics.class_counts
-    own = xp.arange(counts.shape[0])[None, :] == y[:, None]
-    if fit.model.class_probs is not None and not learned:
-        return xp.log(as_array(fit.model.class_probs))[None, :] + 0.0 * own
-    left = fit.prior.class_concentration[None, :] + without(counts[None, :], xp.where(own, weight[:, None], 0.0))
-    return xp.log(left / left.sum(axis=1, keepdims=True))

@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.arrays.placement import Array, promote_dtypes
+from bayesnb.arrays import either
+from bayesnb.arrays.placement import Array, as_array, promote_dtypes
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.base import Family
+from bayesnb.families.parts.statistics import without
 from bayesnb.families.powers import num_powers, start_powers
 from bayesnb.forests.left_out import left_out_ratios
 from bayesnb.forests.results import ForestPosterior
 from bayesnb.results.classifier import Posterior
 from bayesnb.rows.labelled_rows import LabelledRows
 from bayesnb.rows.packing import columns_in
-from bayesnb.validation.leave_one_out import class_part
 
 MOST_ROWS = 20_000
 """Powers are learned on at most this many rows. F powers learned from N rows cost about F / (2 N) nats a new row."""
@@ -155,6 +156,19 @@ def left_out_evidence(
         evidence[:, :, -1] = relative(left_out_ratios(forest, rows, once))
     prior = relative(class_part(posterior, own, once, learned=True))
     return LeftOutEvidence(prior, evidence, weight * (total / weight.sum()), sizes)
+
+
+def class_part(fit: Posterior, y: Array, weight: Array, *, learned: bool = False) -> Array:
+    """log p(k | the labels of the other rows), [N, K], for labels ``y`` [N] and the rows' ``weight`` [N].
+
+    If ``learned``, class probabilities that were given are left aside: the labels say what those of these rows are.
+    """
+    counts = fit.statistics.class_counts
+    own = np.arange(counts.shape[0])[None, :] == y[:, None]
+    if fit.model.class_probs is not None and not learned:
+        return either.log(as_array(fit.model.class_probs))[None, :] + 0.0 * own
+    left = fit.prior.class_concentration[None, :] + without(counts[None, :], either.where(own, weight[:, None], 0.0))
+    return either.log(left / left.sum(axis=1, keepdims=True))
 
 
 class _Relative:
