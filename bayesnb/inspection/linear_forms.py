@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.compute import compute
-from bayesnb.arrays.placement import is_traced
+from bayesnb.arrays.placement import known
 from bayesnb.arrays.typing import Array
 from bayesnb.families import Bernoulli, Binomial, Categorical, MultivariateNormal, Normal, NormalKnownVariance
 from bayesnb.families.base import Params
@@ -136,8 +136,7 @@ def _forms(fit: Any) -> tuple[dict[str, Any], Array]:
     exact = params is None
     if isinstance(fit, Posterior) and fit.weights is not None and fit.model.start_powers() is None:
         raise ValueError("this posterior has weights from temper: take the form of the posterior before temper")
-    found = compute(_with_intercept, fit.model, params)
-    blocks, intercept, class_probs = found
+    blocks, intercept, class_probs = compute(_with_intercept, fit.model, params)
     for name, family in fit.model.families.items():
         if blocks[name] is None or (exact and not affine_predictive(family)):
             kind = "exact predictive" if exact else "log likelihood"
@@ -145,14 +144,14 @@ def _forms(fit: Any) -> tuple[dict[str, Any], Array]:
             raise ValueError(
                 f"the {kind} of block {name!r}, {type(family).__name__}, is not affine or quadratic in x{advice}"
             )
-    if not is_traced(found):
-        if not np.asarray(class_probs).all():
-            raise ValueError("a class has probability zero, so its intercept would be infinite: leave the class out")
-        if not all(bool(np.isfinite(leaf).all()) for leaf in jax.tree.leaves((blocks, intercept))):
-            raise ValueError(
-                "a probability is zero, so its coefficient would be infinite: smooth the fit, for example with "
-                "Family.laplace and fit_map"
-            )
+    probs, *values = map(known, jax.tree.leaves((class_probs, blocks, intercept)))
+    if probs is not None and not probs.all():
+        raise ValueError("a class has probability zero, so its intercept would be infinite: leave the class out")
+    if not all(np.isfinite(value).all() for value in values if value is not None):
+        raise ValueError(
+            "a probability is zero, so its coefficient would be infinite: smooth the fit, for example with "
+            "Family.laplace and fit_map"
+        )
     return {name: blocks[name] for name in fit.model.families}, intercept
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesnb.arrays.placement import is_traced
+from bayesnb.arrays.placement import known
 from bayesnb.arrays.typing import LabelsLike, Rows
 from bayesnb.families import Binomial, Histogram, Multinomial, MultivariateNormal
 from bayesnb.families.tied_columns import TiedColumns
@@ -165,8 +165,8 @@ def _(family: Any, num_columns: int) -> tuple[int, int]:
 
 @_free_parameters.register(Histogram)
 def _(family: Any, num_columns: int) -> tuple[int, int]:
-    known = None if family.atoms is None or is_traced(family.edges) else int(np.isfinite(family.edges).sum())
-    return (family.cells - 1) * num_columns if known is None else known, 0
+    edges = None if family.atoms is None else known(family.edges)
+    return (family.cells - 1) * num_columns if edges is None else int(np.isfinite(edges).sum()), 0
 
 
 @_free_parameters.register(TiedColumns)
