@@ -19,7 +19,7 @@ from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Posterior
 from bayesnb.sklearn.settings import plan
 from bayesnb.validation.left_out_evidence import MOST_ROWS
-from bayesnb.validation.temper import temper
+from bayesnb.validation.temper import temper_fitted
 
 if TYPE_CHECKING:
     from bayesnb.comparison.experiment import Experiment
@@ -91,7 +91,7 @@ def fit_default(experiment: Experiment, X: Any, y: Array) -> Posterior:
     schema, classes = Schema(experiment.table.columns), experiment.table.classes
     model, powers = plan("posterior", 1.0, schema, classes, num_rows=len(y), temper=None)
     fit = fit_posterior(model, X, y)
-    return temper(fit, X, y, per_feature=True) if powers else fit
+    return temper_fitted(fit, X, y, per_feature=True) if powers else fit
 
 
 def _fit_rival(name: str, experiment: Experiment, X: Any, y: Array) -> Any:
@@ -136,14 +136,14 @@ COMPARED = {
     "tempered": Method(
         prior="Dirichlet 1",
         meaning="full Bayes with one power on all columns' likelihoods, learned from exact leave-one-out predictions",
-        fit=lambda experiment, X, y: temper(fit_posterior(experiment.bayes, X, y), X, y),
+        fit=lambda experiment, X, y: temper_fitted(fit_posterior(experiment.bayes, X, y), X, y, per_feature=False),
         style=Style(4, "----", {"color": "#009E73", "marker": "D", "linestyle": "-.", "markersize": 5}),
         most_rows=MOST_ROWS,
     ),
     "feature weights": Method(
         prior="Dirichlet 1",
         meaning="the same with a power for each column",
-        fit=lambda experiment, X, y: temper(fit_posterior(experiment.bayes, X, y), X, y, per_feature=True),
+        fit=lambda experiment, X, y: temper_fitted(fit_posterior(experiment.bayes, X, y), X, y, per_feature=True),
         style=Style(5, "\\\\\\\\", {"color": "#CC79A7", "marker": "v", "linestyle": (0, (8, 2)), "markersize": 6}),
         most_rows=MOST_ROWS,
     ),

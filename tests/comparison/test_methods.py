@@ -31,6 +31,15 @@ def one_hot_and_standardised(X, train):
     return np.hstack([flag == 0, flag == 1, np.isnan(flag), (size - mean) / sd])
 
 
+def test_rows_that_are_known_to_be_those_of_the_fit_are_not_counted_again(pair, monkeypatch):
+    def recount(*_):
+        raise AssertionError("rows are compared with those of the fit")
+
+    monkeypatch.setattr("bayesnb.validation.temper.fitted_rows", recount)
+    methods = ("full Bayes", "tempered", "feature weights", "default")
+    assert compare(Experiment(pair, (30,), 1, 1), methods=methods).methods == methods
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the evidence rises beyond the bounds")
 def test_each_row_is_its_method_on_the_same_rows(pair):
