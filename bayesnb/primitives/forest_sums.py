@@ -8,7 +8,8 @@ subtraction, as by Grassmann, Taksar and Heyman, Regenerative analysis and stead
     s_d = g_d + sum_i w_id,    w_ij += w_id w_dj / s_d,    g_j += g_d w_dj / s_d,    log Z = sum_d log s_d
 
 so every digit is right. On the host it is done by compiled loops, in logarithms where weights would overflow; by JAX
-always in logarithms.
+always in logarithms. Predictions of 1,000 rows of 100 columns, which add up some 2,000 tables of 100 nodes, are to take
+600 ms; of 400 tables with large weights the loop takes .76 s, and JAX 5.7.
 """
 
 from __future__ import annotations

@@ -41,6 +41,7 @@ def _shapes(log_weight: Shape, real: Shape, _: Shape) -> tuple[Shape, Shape]:
 def best_segmentation(log_weight: Array, real: Array, prior: Array) -> tuple[Array, Array]:
     """The log of prior times weights of the best segmentation [...], and its cuts, 1 or 0, [..., G - 1].
 
+    On the host a loop takes 1.8 ms for three tables of 100 columns and JAX 136, where a fit of forests is to take 200.
     Arguments as those of ``sum_segmentations``, and the prior of each number of cuts, as ``log_prior_of_count``.
     """
     size, front = log_weight.shape[-1], log_weight.shape[:-2]

@@ -1,4 +1,8 @@
-"""The weights of segments of cells whose probabilities are Dirichlet."""
+"""The weights of segments of cells whose probabilities are Dirichlet, by numpy for numpy arrays.
+
+A trace with JAX's form has so much work that it would be compiled, for each number of columns, and the sums over
+segmentations with it: of 57 columns those take 6 ms by numpy and 51 by JAX, and a fit is to take 50.
+"""
 
 from __future__ import annotations
 
