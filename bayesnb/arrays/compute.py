@@ -88,5 +88,9 @@ def _by_jax(function: Callable[..., T], *args: Any, **static: Any) -> T:
 
 def _of_numpy(leaves: list[Any]) -> bool:
     """True if every leaf is numpy's, a Python number or a known random key."""
-    of_jax = [leaf for leaf in leaves if type(leaf) is not np.ndarray and isinstance(leaf, jax.Array)]
-    return all(not isinstance(leaf, jax.core.Tracer) and is_key(leaf) for leaf in of_jax)
+    for leaf in leaves:
+        if type(leaf) is np.ndarray or not isinstance(leaf, jax.Array):
+            continue
+        if isinstance(leaf, jax.core.Tracer) or not is_key(leaf):
+            return False
+    return True
