@@ -14,10 +14,8 @@ from pyarrow import types
 
 from bayesnb.files.sources.blocks import StreamError, at
 from bayesnb.files.sources.source import Encoder, Source
-from bayesnb.frames.series import plain_text
+from bayesnb.frames.series import Array, plain_text
 from bayesnb.rows.labelled_rows import Specification
-
-Array = np.ndarray[Any, Any]
 
 ROWS_AT_ONCE = 4096
 """Rows converted at a time when columns are joined into a matrix."""

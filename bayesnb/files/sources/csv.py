@@ -26,8 +26,8 @@ from bayesnb.frames.values import reads_as_number, why_text
 BLOCK_BYTES = 16 << 20
 """Bytes parsed at a time. The distinct texts of a column cost time once a block."""
 
-HEAD_BYTES = 1 << 20
-"""Bytes read at a time to find the header."""
+HEAD_BYTES = 1 << 16
+"""Bytes read first to find the header."""
 
 MOST_ROW_BYTES = 64 << 20
 """Bytes of the longest row: a quote that is never closed makes one row of the rest of the file."""
@@ -37,6 +37,8 @@ LF, CR, QUOTE = b'\n\r"'
 
 SPACES = re.compile(rb'("[^"]*")|(?<![^\r\n])[ \t]+(?![^\r\n])')
 """A cell in quotes, or a line of spaces."""
+
+BLANK = re.compile(rb"[ \r\n]*")
 
 
 class CsvFile:
@@ -76,7 +78,7 @@ class CsvFile:
                 raise DataError(f"'{path}' is empty: give a file with a header line and rows below it")
             self._delimiter = "\t" if format_of(path) == "tsv" else most_frequent_mark(head, ",;\t")
             while len(starts := find_rows(head, self._delimiter)[0]) < 2 and len(head) < MOST_ROW_BYTES:
-                if not (more := content.read(HEAD_BYTES)):
+                if not (more := content.read(len(head))):
                     break
                 head += more
             header = head[: starts[1]] if len(starts) > 1 else head
@@ -102,7 +104,7 @@ class CsvFile:
         """Yield the named columns of all rows, from the first on, since the place of row ``start`` is unknown.
 
         A column without a type is text if it is one of ``texts``, which may grow while batches are read, or if a cell
-        of the batch is not an exact number; otherwise it is numbers.
+        of this batch or one before is not an exact number; otherwise it is numbers.
 
         Raises:
             DataError: naming the line, after the batches before it, if a row is not as wide as the header, quotes do
@@ -110,22 +112,27 @@ class CsvFile:
         """
         del start
         first, line, rest, size = 0, self._line, b"", max(self.path.stat().st_size, 1)
+        found = set[str]()  # columns of text so far; to read one as numbers and again as text would take long
         with in_sentences(self.path), open_content(self.path) as (file, content):
             content.read(self._start)
             while block := rest + (chunk := content.read(BLOCK_BYTES)):
                 end = end_of_rows(block) if chunk and len(block) < MOST_ROW_BYTES else len(block)
                 raw, rest = block[:end], block[end:]
-                if not raw.strip(b" \r\n"):
+                if BLANK.fullmatch(raw):
                     line += count_lines(raw)
                     continue
                 self._require_quotes(raw, line)
-                kinds = {name: self._types.get(name, TEXT if name in texts else pa.float64()) for name in names}
+                kinds = {
+                    name: self._types.get(name, TEXT if name in texts or name in found else pa.float64())
+                    for name in names
+                }
                 rows, num_lines = self._parse(raw, kinds, line), count_lines(raw)
                 lines = partial(lines_of_rows, raw, self._delimiter, line)
                 if num_lines + (not raw.endswith((b"\r", b"\n"))) == rows.num_rows:  # neither blank lines nor long rows
                     lines = partial(np.arange, line, line + rows.num_rows)
                 if rows.num_rows:
                     rows = self._convert_texts(rows, kinds, lines)
+                    found |= {name for name in names if rows[name].type == TEXT}
                     yield RowBatch(rows, first, min(file.tell() / size, 1.0), "line", lines)
                 first, line = first + rows.num_rows, line + num_lines
 
