@@ -78,3 +78,8 @@ class WholeParts(OpenCategorical):
         """Raise ValueError if a cell is negative or infinite."""
         if not all_codes(x, min(self._sizes)) and ((x < 0).any() or (x.dtype.kind == "f" and np.isinf(x).any())):
             raise ValueError(f"block {block!r} has a cell that is not a code: give finite numbers of 0 or more, or NaN")
+
+
+def count_codes(sizes: tuple[int, ...], positions: tuple[int, ...], most: int) -> OpenCategorical:
+    """The family of columns at these positions that have at least these numbers of categories."""
+    return OpenCategorical(sizes, positions=positions, most=most)

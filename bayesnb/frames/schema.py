@@ -19,7 +19,7 @@ from bayesnb.arrays.cells import LARGEST_CELL, all_within
 from bayesnb.arrays.sparse import dense, is_sparse
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import Family
-from bayesnb.families.open_categorical import OpenCategorical
+from bayesnb.families.open_categorical import count_codes
 from bayesnb.families.words import FAMILIES
 from bayesnb.frames.column_kinds import BLOCKS, MISSING, SKIP, SPARSE, Column, Kind
 from bayesnb.frames.plain_rows import PlainRows
@@ -212,7 +212,7 @@ class Schema:
         if self.named or not self.sizes:
             return self, sufficient_statistics(model, X, codes, sample_weight=weight)
         block = next(block for block, columns in self.blocks.items() if columns[0].kind == "categorical")
-        family = OpenCategorical(self.sizes, positions=tuple(self.positions[block].tolist()), most=MOST_CODES)
+        family = count_codes(self.sizes, tuple(self.positions[block].tolist()), MOST_CODES)
         model = model.with_hyperparameters({**model.families, block: family}, model.class_concentration)
         counted = sufficient_statistics(model, X, codes, sample_weight=weight)
         statistics = counted.with_block(block, counted.blocks[block].without_room(self.sizes))
