@@ -6,18 +6,18 @@ A family is a frozen dataclass and a pytree. Its fields are the prior's hyperpar
 1. hyperparameters, and their ``defaults`` from the data; ``resolve`` broadcasts them to [K, D] or [K, S];
 2. ``params``: the NumPyro sub-model of the parameters, one ``sample`` site each, inside class and feature plates;
 3. ``likelihood``: the NumPyro distribution of a row. Densities are written nowhere else;
-4. ``pack`` and ``check`` of the block's cells, and ``statistics``: the sufficient statistics of rows, by class;
+4. ``check`` of the block's cells, and ``statistics``: the sufficient statistics of rows, by class;
 5. ``update``: the conjugate update;
 6. ``reference``, ``mode`` and ``mle`` of the parameters;
 7. ``likelihood_tables`` of the parameters, and ``likelihood_scorer``, which computes the ``log_likelihood`` from
-   them, for most families as a product of row features and class coefficients (``linear``);
-   ``log_likelihood_ratio``: the same from statistics, relative to a reference point, for samplers;
+   them, by default by ``likelihood``, for most families as a product of row features and class coefficients
+   (``linear``); ``log_likelihood_ratio``: the same from statistics, relative to a reference point, for samplers;
 8. ``log_predictive_terms``: the exact predictive of each cell under the current hyperparameters, [N, K, D];
    ``left_out_terms``: the same for each row's own class, with the row's contribution removed from the statistics;
 9. ``log_partition``, its change ``log_partition_ratio`` and ``log_base_measure``, which give the evidence.
 
 What one caller needs besides, such as a plot or an explanation, is a ``functools.singledispatch`` function beside that
-caller, with a default for every family. ``left_out`` has what tempered fits need.
+caller, with a default for every family.
 
 The tests check the laws that every family obeys, such as prior times likelihood equals evidence times posterior.
 Arrays are numpy's or JAX's, traced or not; a family never checks which. Missing cells are NaN.
@@ -26,7 +26,7 @@ Arrays are numpy's or JAX's, traced or not; a family never checks which. Missing
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import jax
@@ -112,31 +112,9 @@ class Family(Hyperparameters, Scoring, LeftOut):
         """The number of columns D if the specification fixes it before any data, else None."""
         return None
 
-    @property
-    def looks_at_rows(self) -> bool:
-        """True if ``prepare`` depends on the rows: of a stream it then gets many at once."""
-        return False
-
-    def prepare(self, x: Array, weight: Callable[[], Array | None]) -> Self:
-        """The family with what it must take from rows before it counts them, whatever their labels; by default itself.
-
-        ``weight()`` are the weights of the rows, [N], or None.
-        """
-        del x, weight
-        return self
-
-    def follow(self, statistics: Any) -> Self:
-        """The family prepared as that of these statistics was, so that statistics of more rows merge with them."""
-        del statistics
-        return self
-
     def category_sizes(self, num_columns: int) -> tuple[int, ...]:
         """C for each column whose cells are codes 0..C-1, and 0 for the others."""
         return (0,) * num_columns
-
-    def table_sizes(self, num_columns: int) -> tuple[int, ...]:
-        """The entries of each column in ``predictive_tables`` that are log probabilities; by default its categories."""
-        return self.category_sizes(num_columns)
 
     # 2., 3. the generative program
 
@@ -188,10 +166,6 @@ class Family(Hyperparameters, Scoring, LeftOut):
     @abstractmethod
     def statistics(self, x: Array, z: ClassSums) -> Any:
         """The sufficient statistics of rows ``x`` [N, D] under the labels ``z``."""
-
-    def accepts(self, statistics: Any) -> bool:
-        """True if the statistics are of this family."""
-        return isinstance(statistics, self.statistics_type)
 
     @abstractmethod
     def update(self, statistics: Any) -> Self:
@@ -249,23 +223,6 @@ class Family(Hyperparameters, Scoring, LeftOut):
 
     def predictive_scorer(self, tables: Any) -> Score:
         return lambda x: LogProb(compute_rows(products.sum_terms, (tables,), (x,), terms="log_predictive_terms"), None)
-
-    def by_class(self) -> Any:
-        """A family with the same ``predictive_tables`` whose classes are apart: any of them may be joined or taken."""
-        return self
-
-    @property
-    def shares(self) -> tuple[tuple[float, ...], ...]:
-        """The powers with which the V terms of a column begin, in each of G groups that learn powers apart, [G, V].
-
-        Those of a fit are their mean over groups. ``Views`` have several terms.
-        """
-        return ((1.0,),)
-
-    @property
-    def generative(self) -> Family:
-        """The family whose are the program, p(x), the evidence and the parameters; by default itself."""
-        return self
 
     # 9. the evidence
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any, Self
+from typing import Self
 
 import jax.numpy as jnp
 import numpy as np
@@ -138,9 +138,6 @@ class Categorical(Family):
         sizes = self._sizes_of(x.shape[1])
         return CategoricalStatistics(z.table(self.codes(x), sum(sizes)), sizes)
 
-    def accepts(self, statistics: Any) -> bool:
-        return super().accepts(statistics) and statistics.sizes == self._sizes_of(len(statistics.sizes))
-
     def update(self, statistics: CategoricalStatistics) -> Self:
         return self._replace(concentration=self.concentration + statistics.counts)
 
@@ -239,7 +236,4 @@ class Categorical(Family):
         return jnp.concatenate([p.reshape(p.shape[0], -1) for p in parts], axis=1)
 
 
-@most_axes.register(Categorical)
-def _(family: Any, name: str) -> int:
-    del name
-    return 3 if isinstance(family.num_categories, int) else 2
+most_axes.register(Categorical, lambda family, _name: 3 if isinstance(family.num_categories, int) else 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import field
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +18,8 @@ from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
-from bayesnb.families.parts.cell_columns import CellColumns, CellLogs
+from bayesnb.families.left_out import left_out
+from bayesnb.families.parts.cell_columns import CellColumns
 from bayesnb.families.parts.cell_statistics import HistogramStatistics, cell_mass
 from bayesnb.families.parts.cells import CellValues, Cuts, SegmentProbs
 from bayesnb.families.parts.support import broadcast
@@ -113,7 +114,7 @@ class Histogram(CellColumns):
         mass = cell_mass(counts, edges[0])[None] if self.mass is None else jnp.asarray(self.mass)
         shape = (num_classes, *counts.shape)
         known = jnp.zeros(shape, mass.dtype) if self.counts is None else broadcast(self.counts, shape, "counts")
-        return self._replace(edges=edges, atoms=atoms, mass=mass, counts=known, found=self.found or self.looks_at_rows)
+        return self._replace(edges=edges, atoms=atoms, mass=mass, counts=known, found=self.found or self.edges is None)
 
     @property
     def _prior(self) -> segments.Prior:
@@ -183,9 +184,6 @@ class Histogram(CellColumns):
     def log_predictive_terms(self, x: Array) -> Array:
         return self.at_cells(self.predictive_tables().finite, x)
 
-    def by_class(self) -> Any:
-        return CellLogs(self.predictive_tables().finite)
-
     def left_out_terms(self, statistics: HistogramStatistics, x: Array, y: Array, weight: Array) -> Array:
         terms = self.leave_one_out_terms(statistics, x, y, weight)
         return jnp.take_along_axis(terms, jnp.asarray(y)[:, None, None], axis=1)[:, 0]
@@ -205,15 +203,9 @@ class Histogram(CellColumns):
     def leave_one_out(self, statistics: HistogramStatistics, x: Array, y: Array, weight: Array) -> Array:
         if not on_host(self, statistics, x, y, weight):
             return super().leave_one_out(statistics, x, y, weight)
-        terms, blocks = self.left_out(statistics, y, weight), row_blocks(len(y), x.shape[1] * ROW_BYTES)
+        terms, blocks = left_out(self, statistics, y, weight), row_blocks(len(y), x.shape[1] * ROW_BYTES)
         parts = in_threads(lambda rows: terms(x[rows], y[rows], weight[rows]).sum(axis=2), blocks)
         return np.concatenate([np.zeros((0, len(statistics.counts))), *parts])
-
-    def left_out(
-        self, statistics: HistogramStatistics, y: Array, weight: Array
-    ) -> Callable[[Array, Array, Array], Array]:
-        known = interpret(_left_out_parts, self, statistics)
-        return self.left_out_at(partial(left_out_logs, parts=known), y, weight)
 
     def left_out_at(
         self, terms: Callable[[Array, Array, Array], Array], y: Array, weight: Array
@@ -253,6 +245,14 @@ class Histogram(CellColumns):
         cuts = np.asarray(compute(_few_cuts, self, most=most))
         ends = [np.append(np.flatnonzero(column > 0) + 1, self.cells) for column in cuts]
         return tuple(tuple(np.diff(end, prepend=0).tolist()) for end in ends)
+
+
+@left_out.register(Histogram)
+def _(
+    family: Histogram, statistics: HistogramStatistics, y: Array, weight: Array
+) -> Callable[[Array, Array, Array], Array]:
+    known = interpret(_left_out_parts, family, statistics)
+    return family.left_out_at(partial(left_out_logs, parts=known), y, weight)
 
 
 def _left_out_parts(family: Histogram, statistics: HistogramStatistics) -> tuple[Array, Array, Array, Array]:

@@ -11,17 +11,12 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
-from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.placement import as_array
 from bayesnb.arrays.pytree import Node, fields_of
 from bayesnb.families.parts.support import (
-    BOUND,
-    WIDER,
     Axes,
-    require_axes,
     require_positive,
     require_size,
-    single,
 )
 
 
@@ -42,7 +37,7 @@ class Hyperparameters(Node):
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        for name, value in self._values(static=False).items():
+        for name, value in values_of(self).items():
             if value is None and name in self.required:
                 raise ValueError(f"{owner}: {name} must be a number or an array of numbers, got None")
             if isinstance(value, list | tuple | np.ndarray):
@@ -54,42 +49,15 @@ class Hyperparameters(Node):
         require_positive(owner, **{name: getattr(self, name) for name in self.positive})
         require_size(owner, **{name: getattr(self, name) for name in self.squared})
 
-    def _values(self, *, static: bool) -> dict[str, Any]:
-        """The hyperparameters, or the ``static`` fields, by name."""
-        return {f.name: getattr(self, f.name) for f in fields_of(self) if bool(f.metadata.get("static")) == static}
-
     def _replace(self, **changes: Any) -> Self:
         """A copy with other hyperparameters, without checks: they are known to be valid, or traced."""
         node = object.__new__(type(self))
         node.__dict__.update(self.__dict__ | changes)
         return node
 
-    def check_resolved(self, block: str, num_classes: int, num_columns: int) -> None:
-        """Raise ValueError unless these hyperparameters are valid for a resolved or updated family of these sizes."""
-        structure, values = self._values(static=True), self._values(static=False)
-        type(self)(**structure)
-        require_axes(f"block {block!r}", values, self.axes, self.axis_sizes(num_classes, num_columns))
-        for name in self.squared:
-            if not (np.abs(np.asarray(values[name], float)) <= LARGEST_CELL).all():
-                raise ValueError(f"block {block!r}: {name} must be at most {LARGEST_CELL:.2g}, because it is squared")
-        double = {name: _clip(np.asarray(values[name], np.float64), letters) for name, letters in self.axes}
-        type(self)(**structure | values | self.as_given(double))
-
-    def check_float32(self, block: str) -> None:
-        """Raise ValueError if float32 cannot hold a known hyperparameter and its square."""
-        held = {name: single(value) for name, value in self._values(static=False).items()}
-        try:
-            type(self)(**self._values(static=True) | held)
-        except ValueError as error:
-            raise ValueError(f"block {block!r}, {self!r}, in float32: {error}; {WIDER}") from None
-
     def axis_sizes(self, num_classes: int, num_columns: int) -> Mapping[str, int]:
         """The sizes that the letters of ``axes`` stand for."""
         return {"K": num_classes, "D": num_columns}
-
-    def as_given(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The hyperparameters, with valid ones in place of values that data may produce but users may not give."""
-        return dict(values)
 
     @property
     def num_classes(self) -> int | None:
@@ -105,30 +73,20 @@ class Hyperparameters(Node):
         return found.pop() if found else None
 
     @property
-    def table_shape(self) -> tuple[int, int]:
-        """The shape (K, D), or (K, S), of a resolved family's hyperparameters."""
-        return getattr(self, self.axes[0][0]).shape
-
-    @property
     def num_columns(self) -> int:
         """The number of columns D of a resolved family."""
-        return self.table_shape[1]
+        return getattr(self, self.axes[0][0]).shape[1]
+
+
+def values_of(prior: Hyperparameters, *, static: bool = False) -> dict[str, Any]:
+    """The hyperparameters, or the ``static`` fields, by name."""
+    return {f.name: getattr(prior, f.name) for f in fields_of(prior) if bool(f.metadata.get("static")) == static}
 
 
 @singledispatch
 def most_axes(prior: Any, name: str) -> int:
     """The largest number of axes of a hyperparameter that a user gives; with so many the first one is classes."""
     return len(dict(prior.axes).get(name, "KD"))
-
-
-def _clip(value: np.ndarray[Any, Any], letters: str) -> np.ndarray[Any, Any]:
-    """The values clipped to the bounds for users' hyperparameters, which data of extreme scale can exceed."""
-    if letters.endswith("DD"):  # a correlation matrix stays positive definite
-        roots = np.sqrt(np.diagonal(value, axis1=-2, axis2=-1))
-        roots = np.where(roots > 0, roots, 1.0)
-        value = value / roots[..., None, :] / roots[..., :, None]
-    size = np.abs(value)
-    return np.where((size > 0) & np.isfinite(size), np.sign(value) * np.clip(size, 1 / BOUND, BOUND), value)
 
 
 def plates(block: str, shape: tuple[int, ...], *, common: bool = False) -> ExitStack:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import singledispatch
 from typing import Any
 
 import jax
@@ -52,25 +53,28 @@ class LeftOut(ABC):
         if self.common_sites:  # the row changes every class
             return compute_rows(products.sum_terms, (self, statistics), (x, y, weight), terms="leave_one_out_terms")
         table = compute(conjugate_update, self, statistics).log_predictive(x).finite
-        own = self.left_out_own(statistics, x, y, weight)
+        own = sum_own_terms(self, statistics, x, y, weight)
         return either.where(np.arange(table.shape[1])[None, :] == y[:, None], own[:, None], table)
-
-    def left_out_own(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
-        """The sum of ``left_out_terms`` over columns, [N]."""
-        own: Array = compute_rows(products.sum_terms, (self, statistics), (x, y, weight), terms="left_out_terms")
-        return own
-
-    def left_out(self, statistics: Any, y: Array, weight: Array) -> Callable[[Array, Array, Array], Array]:
-        """``leave_one_out_terms`` of some of the rows with these labels and weights [N], in numpy: a function of them.
-
-        What all rows need is computed here, once.
-        """
-        del y, weight
-        # nothing is compiled, as that would depend on the number of columns, and it takes as long as compiled code
-        return lambda *rows: interpret(type(self).leave_one_out_terms, self, statistics, *rows)
 
 
 @jax.jit
 def conjugate_update(family: LeftOut, statistics: Any) -> Any:
     """``family.update(statistics)``, compiled."""
     return family.update(statistics)
+
+
+@singledispatch
+def sum_own_terms(family: LeftOut, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
+    """The sum of ``left_out_terms`` over columns, [N]."""
+    return compute_rows(products.sum_terms, (family, statistics), (x, y, weight), terms="left_out_terms")
+
+
+@singledispatch
+def left_out(family: Any, statistics: Any, y: Array, weight: Array) -> Callable[[Array, Array, Array], Array]:
+    """``leave_one_out_terms`` of some of the rows with these labels and weights [N], in numpy: a function of them.
+
+    What all rows need is computed here, once.
+    """
+    del y, weight
+    # nothing is compiled, as that would depend on the number of columns, and it takes as long as compiled code
+    return lambda *rows: interpret(type(family).leave_one_out_terms, family, statistics, *rows)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, Self
 
 import jax.numpy as jnp
-import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
@@ -17,6 +16,7 @@ from bayesnb.arrays.placement import Array
 from bayesnb.arrays.sparse import is_sparse, row_sums
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
+from bayesnb.families.left_out import sum_own_terms
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.subtraction import without
 from bayesnb.families.parts.support import require_shapes, require_simplex, require_whole_rows
@@ -85,15 +85,6 @@ class Multinomial(LinearFamily):
             return super().resolve(pooled, num_classes)
         shared = super().resolve(pooled, 1).concentration
         return self._replace(concentration=ClassTable.shared(shared, num_classes))
-
-    def check_resolved(self, block: str, num_classes: int, num_columns: int) -> None:
-        table = self.concentration
-        if not is_class_table(table):
-            return super().check_resolved(block, num_classes, num_columns)
-        table.check(f"block {block!r}", "concentration")
-        if table.shape != (num_classes, num_columns) or len(table.base) != 1 or (np.asarray(table.total) != 1).any():
-            raise ValueError(f"block {block!r}: concentration must be a table {num_classes, num_columns} of one prior")
-        return self._replace(concentration=table.base).check_resolved(block, 1, num_columns)
 
     def params(self, block: str) -> Params:
         concentration = whole(self.concentration)
@@ -200,11 +191,6 @@ class Multinomial(LinearFamily):
         left = without(whole(statistics.counts)[y], weight[:, None] * counts)
         return _dirichlet_multinomial(whole(self.concentration)[y] + left, counts)
 
-    def left_out_own(self, statistics: MultinomialStatistics, x: Array, y: Array, weight: Array) -> Array:
-        if not is_sparse(x):
-            return super().left_out_own(statistics, x, y, weight)
-        return left_out_words(self.concentration, statistics.counts, x, y, weight)
-
     def log_partition(self) -> Array:
         if is_class_table(self.concentration):
             return log_partition_of_table(self.concentration)
@@ -229,3 +215,10 @@ def _dirichlet_multinomial(concentration: Array, counts: Array) -> Array:
     unit = products.common_unit(length)
     totals = log_gamma.log_gamma_ratio(dirichlet.total(concentration), length, unit)
     return dirichlet.total(log_gamma.log_gamma_ratio(concentration, counts, unit)) - totals
+
+
+@sum_own_terms.register(Multinomial)
+def _(family: Multinomial, statistics: MultinomialStatistics, x: Array, y: Array, weight: Array) -> Array:
+    if is_sparse(x):
+        return left_out_words(family.concentration, statistics.counts, x, y, weight)
+    return sum_own_terms.dispatch(object)(family, statistics, x, y, weight)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Self
+from typing import Self
 
 import jax.numpy as jnp
 import numpy as np
@@ -99,10 +98,6 @@ class MultivariateNormal(Tied):
     def defaults(self, pooled: MultivariateNormalStatistics) -> Params:
         size = pooled.num_columns
         return {"loc": pooled.mean, "df": size + 1.0, "scale": 2.0 * pooled.covariance * jnp.eye(size)[None]}
-
-    def as_given(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        idle = np.eye(values["scale"].shape[-1]) * (variances(values["scale"]) == 0)[..., None]
-        return {**values, "scale": values["scale"] + idle}
 
     @property
     def prior(self) -> NormalInverseWishart:

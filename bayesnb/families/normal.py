@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Self
+from typing import Self
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
@@ -87,9 +85,6 @@ class Normal(Tied, LinearFamily):
 
     def defaults(self, pooled: NormalStatistics) -> Params:
         return {"loc": pooled.mean, "rate": pooled.variance}
-
-    def as_given(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        return {**values, "rate": np.where(values["rate"] == 0, 1.0, values["rate"])}
 
     @property
     def prior(self) -> NormalInverseGamma:

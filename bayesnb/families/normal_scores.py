@@ -16,6 +16,7 @@ from bayesnb.arrays.compute import interpret
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.pytree import pytree
 from bayesnb.families.histogram import Histogram
+from bayesnb.families.left_out import left_out
 from bayesnb.families.parts.cell_statistics import HistogramStatistics
 from bayesnb.families.parts.statistics import NormalStatistics
 from bayesnb.families.parts.student_t import log_student_cells
@@ -78,13 +79,6 @@ class ScoredCells:
         """The same at the rows' cells, [N, K, D]; 0 for a missing cell. Pure JAX."""
         return self.cells.at_cells(self.predictive_tables().finite, x)
 
-    def left_out(
-        self, statistics: HistogramStatistics, y: Array, weight: Array
-    ) -> Callable[[Array, Array, Array], Array]:
-        """``leave_one_out_terms`` of some of the rows with these labels and weights [N], in numpy."""
-        parts = interpret(ScoredCells._parts, self, statistics)
-        return self.cells.left_out_at(partial(interpret, _left_out_terms, *parts), y, weight)
-
     def leave_one_out_terms(self, statistics: HistogramStatistics, x: Array, y: Array, weight: Array) -> Array:
         """log r of rows without themselves, [N, K, D]. Pure JAX."""
         return _left_out_terms(*self._parts(statistics), find_cells(x, jnp.asarray(self.cells._edges)), y, weight)
@@ -99,6 +93,14 @@ class ScoredCells:
         """What rows without themselves need of all rows: the log ratios, and the sums."""
         posterior = ScoredCells(self.cells.update(statistics))
         return posterior.log_ratios(), posterior._sums()
+
+
+@left_out.register(ScoredCells)
+def _(
+    scores: ScoredCells, statistics: HistogramStatistics, y: Array, weight: Array
+) -> Callable[[Array, Array, Array], Array]:
+    parts = interpret(ScoredCells._parts, scores, statistics)
+    return scores.cells.left_out_at(partial(interpret, _left_out_terms, *parts), y, weight)
 
 
 def _left_out_terms(logs: Array, sums: Sums, cells: Array, y: Array, weight: Array) -> Array:

@@ -15,6 +15,7 @@ from bayesnb.arrays.pytree import pytree
 from bayesnb.families.base import Family, Params, Score
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical
+from bayesnb.families.hyperparameters import values_of
 from bayesnb.families.normal import Normal
 from bayesnb.families.poisson import Poisson
 from bayesnb.primitives.sums import ClassSums, Labels, class_sums
@@ -58,7 +59,7 @@ class TiedColumns(Family):
     @property
     def wide(self) -> Family:
         """The family ``untied`` with as many columns as the rows; its hyperparameters are not used."""
-        structure = {name: value for name, value in self._values(static=True).items() if name != "columns"}
+        structure = {name: value for name, value in values_of(self, static=True).items() if name != "columns"}
         sizes = structure.get("num_categories")
         if isinstance(sizes, tuple):
             structure["num_categories"] = tuple(sizes[group] for group in self.columns)

@@ -13,14 +13,15 @@ from bayesnb.arrays.compute import compute_rows
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.families.base import Family, Score, pytree
 from bayesnb.families.histogram import Histogram
+from bayesnb.families.left_out import left_out
 from bayesnb.families.normal import Normal
 from bayesnb.families.normal_scores import NormalScores
-from bayesnb.families.parts.cell_columns import SAFE, CellLogs
+from bayesnb.families.parts.cell_columns import SAFE
 from bayesnb.families.parts.cell_statistics import ViewStatistics
 from bayesnb.families.parts.cells import require_exact
 from bayesnb.families.parts.statistics import NormalStatistics
 from bayesnb.families.parts.student_t import raise_student
-from bayesnb.families.powers import by_view, start_powers
+from bayesnb.families.powers import shares, start_powers
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.products.student import Student
@@ -88,7 +89,7 @@ class Views(Family):
         object.__setattr__(self, "families", views)
 
     def __post_init__(self) -> None:
-        self._map(lambda family: family.__post_init__())
+        self.map(lambda family: family.__post_init__())
 
     def __repr__(self) -> str:
         return f"Views({', '.join(map(repr, self.families))})"
@@ -100,9 +101,7 @@ class Views(Family):
         """The family whose are the program, p(x), the evidence and the parameters."""
         return next(family for family in self.families if type(family) is Histogram)
 
-    axes, axis_sizes, table_shape, table_sizes, looks_at_rows, declared_columns = of_generative(
-        "axes", "axis_sizes", "table_shape", "table_sizes", "looks_at_rows", "declared_columns"
-    )
+    axes, axis_sizes, declared_columns = of_generative("axes", "axis_sizes", "declared_columns")
     sites, common_sites, params, likelihood, check_params, reference, mode, mle = of_generative(
         "sites", "common_sites", "params", "likelihood", "check_params", "reference", "mode", "mle"
     )
@@ -123,20 +122,21 @@ class Views(Family):
 
     # each family by itself
 
-    def _map(self, change: Callable[[Any], Any]) -> Self:
+    def map(self, change: Callable[[Any], Any]) -> Self:
         """The same with other families; normal scores have nothing of their own."""
         changed = (one if isinstance(one, NormalScores) else change(one) for one in self.families)
         return self._replace(families=tuple(changed))
 
     @property
     def num_classes(self) -> int | None:
-        found = {family.num_classes for family in self._fitted} - {None}
+        found = {family.num_classes for family in self.fitted} - {None}
         if len(found) > 1:
             raise ValueError(f"{self!r}: hyperparameters for different numbers of classes, {sorted(found)}")
         return next(iter(found), None)
 
     @property
-    def _fitted(self) -> list[Any]:
+    def fitted(self) -> list[Any]:
+        """The families with hyperparameters and statistics of their own."""
         return [family for family in self.families if not isinstance(family, NormalScores)]
 
     def check(self, x: Array, block: str) -> None:
@@ -144,44 +144,29 @@ class Views(Family):
             Normal().check(x, block)
             require_exact(x, block)
 
-    def check_float32(self, block: str) -> None:
-        for family in self._fitted:
-            family.check_float32(block)
-
-    def check_resolved(self, block: str, num_classes: int, num_columns: int) -> None:
-        for family in self._fitted:
-            family.check_resolved(block, num_classes, num_columns)
-
     def prepare(self, x: Array, weight: Callable[[], Array | None]) -> Self:
-        return self._map(lambda family: family.prepare(x, weight))
-
-    def follow(self, statistics: ViewStatistics) -> Self:
-        return self._map(lambda family: family.follow(statistics.of(family)))
-
-    def accepts(self, statistics: Any) -> bool:
-        return super().accepts(statistics) and all(family.accepts(statistics.of(family)) for family in self._fitted)
+        return self.map(lambda family: family.prepare(x, weight) if isinstance(family, Histogram) else family)
 
     def resolve(self, pooled: ViewStatistics, num_classes: int) -> Self:
-        return self._map(lambda family: family.resolve(pooled.of(family), num_classes))
+        return self.map(lambda family: family.resolve(pooled.of(family), num_classes))
 
     def statistics(self, x: Array, z: ClassSums) -> ViewStatistics:
         return ViewStatistics.join(self.generative.statistics(x, z), NormalStatistics(*z.moments(x)))
 
     def update(self, statistics: ViewStatistics) -> Self:
-        return self._map(lambda family: family.update(statistics.of(family)))
+        return self.map(lambda family: family.update(statistics.of(family)))
 
     # the terms of all views
+
+    @property
+    def normal(self) -> Normal:
+        """The view of the numbers themselves."""
+        return next(one for one in self.families if type(one) is Normal)
 
     @property
     def _views(self) -> tuple[Any, ...]:
         """The families, with the Histogram's cells for the normal scores."""
         return tuple(one.of(self.generative) if isinstance(one, NormalScores) else one for one in self.families)
-
-    @property
-    def shares(self) -> tuple[tuple[float, ...], ...]:
-        normal = [float(type(family) is Normal) for family in self.families]
-        groups = [group for group in (normal, [1.0 - one for one in normal]) if any(group)]
-        return tuple(tuple(one / sum(group) for one in group) for group in groups)
 
     def side_by_side(self, terms: Array, x: Array) -> Array:
         """Terms of the generative model [N, K, D], and those of the other views' predictives, [N, K, V, D]."""
@@ -207,26 +192,16 @@ class Views(Family):
         of_cells, of_normal = self.generative.predictive_scorer(tables[0]), Normal().predictive_scorer(tables[1])
         return lambda x: LogProb(of_cells(x).finite + of_normal(x).finite, None)
 
-    def by_class(self) -> Any:
-        tables = self.raised_tables(by_view(self, np.ones(1)))
-        if isinstance(tables, LogProb):
-            return CellLogs(tables.finite)
-        return CellLogs(tables[0].finite, next(one.prior for one in self.families if type(one) is Normal))
-
     # rows without themselves
 
     def leave_one_out(self, statistics: ViewStatistics, x: Array, y: Array, weight: Array) -> Array:
         """What the views add to log p(k | x) without the row, [N, K], up to what is alike for all classes."""
         if on_host(self, statistics, x, y, weight):
-            return self.left_out(statistics, y, weight)(x, y, weight) @ start_powers(self, x.shape[1])
+            return left_out(self, statistics, y, weight)(x, y, weight) @ start_powers(self, x.shape[1])
         return compute_rows(products.sum_terms, (self, statistics), (x, y, weight), terms="_shared_terms")
 
     def _shared_terms(self, *given: Any) -> Array:
         return self.leave_one_out_terms(*given) * start_powers(self, given[1].shape[1])[None, None]
-
-    def left_out(self, statistics: ViewStatistics, y: Array, weight: Array) -> Callable[[Array, Array, Array], Array]:
-        of_view = [one.left_out(statistics.of(one), y, weight) for one in self._views]
-        return lambda *rows: np.concatenate([terms(*rows) for terms in of_view], axis=2)
 
     def leave_one_out_terms(self, statistics: ViewStatistics, x: Array, y: Array, weight: Array) -> Array:
         """Those of each view, [N, K, V D]. Pure JAX."""
@@ -235,3 +210,16 @@ class Views(Family):
 
 
 Histogram.register(Views)  # to functions of families it is the Histogram that generates
+
+
+@shares.register(Views)
+def _(views: Views) -> tuple[tuple[float, ...], ...]:
+    normal = [float(type(family) is Normal) for family in views.families]
+    groups = [group for group in (normal, [1.0 - one for one in normal]) if any(group)]
+    return tuple(tuple(one / sum(group) for one in group) for group in groups)
+
+
+@left_out.register(Views)
+def _(views: Views, statistics: ViewStatistics, y: Array, weight: Array) -> Callable[[Array, Array, Array], Array]:
+    of_view = [left_out(one, statistics.of(one), y, weight) for one in views._views]
+    return lambda *rows: np.concatenate([terms(*rows) for terms in of_view], axis=2)

@@ -170,8 +170,8 @@ def _sizes(family: Any) -> dict[str, str]:
     return {f.name: repr(getattr(family, f.name)) for f in fields_of(family) if f.metadata.get("static")}
 
 
-@_sizes.register
-def _(family: Views) -> dict[str, str]:
+@_sizes.register(Views)
+def _(family: Any) -> dict[str, str]:
     names = tuple(type(one).__name__ for one in family.families)
     return _sizes(family.generative) | {"views": repr(names)}
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from copy import deepcopy
+from functools import singledispatch
 from itertools import chain
 from typing import Any
 
@@ -13,6 +14,7 @@ import jax
 import numpy as np
 
 from bayesnb.arrays.sparse import stack_rows
+from bayesnb.families import Histogram
 from bayesnb.files.checkpoint import Checkpoint, StreamState
 from bayesnb.files.sources.arrow import BlockSource, open_source
 from bayesnb.files.sources.blocks import Position, RowBlock, StreamError, at_row
@@ -176,11 +178,21 @@ def _name_classes(state: StreamState) -> Any:
     return state.statistics.named(state.classes) if state.statistics is not None and known else state.statistics
 
 
+@singledispatch
+def _looks_at_rows(family: Any) -> bool:
+    """True if what the family counts depends on its first rows."""
+    del family
+    return False
+
+
+_looks_at_rows.register(Histogram, lambda family: family.edges is None)
+
+
 def _look_ahead(
     model: Specification, blocks: Iterator[RowBlock], num_classes: int
 ) -> tuple[Specification, Iterator[RowBlock]]:
     """The model prepared from the first rows, if it looks at rows, and all the blocks."""
-    if not any(family.looks_at_rows for family in model.families.values()):
+    if not any(_looks_at_rows(family) for family in model.families.values()):
         return model, blocks
     first: list[RowBlock] = []
     for block in blocks:

@@ -228,10 +228,7 @@ def _has_discrete_sites(family: Any) -> bool:
     return False
 
 
-@_has_discrete_sites.register(Histogram)
-def _(family: Any) -> bool:
-    del family
-    return True
+_has_discrete_sites.register(Histogram, lambda _: True)
 
 
 def has_unlabelled(y: Any) -> bool:

@@ -187,23 +187,10 @@ def _hyperparameter_names(family: Any) -> list[str]:
     return [f.name for f in fields_of(family) if not f.metadata.get("static")]
 
 
-@_hyperparameter_names.register(Normal)
-@_hyperparameter_names.register(MultivariateNormal)
-def _(family: Any) -> list[str]:
-    del family
-    return ["strength"]
-
-
-@_hyperparameter_names.register(NormalKnownVariance)
-def _(family: Any) -> list[str]:
-    del family
-    return ["scale"]
-
-
-@_hyperparameter_names.register(Histogram)
-def _(family: Any) -> list[str]:
-    del family
-    return []
+_hyperparameter_names.register(Normal, lambda _: ["strength"])
+_hyperparameter_names.register(MultivariateNormal, lambda _: ["strength"])
+_hyperparameter_names.register(NormalKnownVariance, lambda _: ["scale"])
+_hyperparameter_names.register(Histogram, lambda _: [])
 
 
 @partial(jax.jit, static_argnames="by")

@@ -37,7 +37,7 @@ from bayesnb.primitives.sums import Labels
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import check_shapes, check_values, count_rows
-from bayesnb.rows.labelled_rows import LabelledRows, check_weights
+from bayesnb.rows.labelled_rows import LabelledRows, check_weights, prepare
 from bayesnb.rows.statistics import ModelStatistics, from_device, from_host
 
 
@@ -153,7 +153,7 @@ def _statistics(model: NaiveBayes, X: Any, Y: Any, sample_weight: Any) -> ModelS
         arrays, Y, weight = {b: x[keep] for b, x in arrays.items()}, Y[keep], weight[keep]
     if (values := known(Y)) is not None:
         _check_label_values(values)
-    families = {b: family.prepare(arrays[b], lambda: weight) for b, family in model.families.items()}
+    families = {b: prepare(family, arrays[b], lambda: weight) for b, family in model.families.items()}
     if not on_host(arrays) or is_traced(Y, weight):
         check_values(families, arrays, fit=True)
         return _label_by_label(families, arrays, jnp.asarray(Y, jnp.int32), weight)

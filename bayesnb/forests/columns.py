@@ -19,6 +19,7 @@ from bayesnb.families import Bernoulli, Categorical, Histogram, Normal
 from bayesnb.families.base import Family
 from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 from bayesnb.primitives.codes import Codes, starts_of
+from bayesnb.results.combine import table_sizes
 
 Segments = tuple[tuple[int, ...], ...]
 """For each feature how many neighbouring categories each segment joins, () for one without categories."""
@@ -33,14 +34,8 @@ def pseudo_counts(family: Any) -> Array:
     raise ValueError(f"{type(family).__name__} has no categories")
 
 
-@pseudo_counts.register(Categorical)
-def _(family: Any) -> Array:
-    return family.concentration
-
-
-@pseudo_counts.register(Bernoulli)
-def _(family: Any) -> Array:
-    return jnp.stack([family.b, family.a], axis=-1).reshape(len(family.a), -1)
+pseudo_counts.register(Categorical, lambda family: family.concentration)
+pseudo_counts.register(Bernoulli, lambda family: jnp.stack([family.b, family.a], axis=-1).reshape(len(family.a), -1))
 
 
 @pseudo_counts.register(Histogram)
@@ -52,12 +47,10 @@ def _(family: Any) -> Array:
 @singledispatch
 def find_codes(family: Any, x: Array) -> Any:
     """The cells as categories."""
-    return Codes(x, starts_of(family.table_sizes(x.shape[1])), family.seen)
+    return Codes(x, starts_of(table_sizes(family, x.shape[1])), family.seen)
 
 
-@find_codes.register(Histogram)
-def _(family: Any, x: Array) -> Any:
-    return family.codes(x)
+find_codes.register(Histogram, lambda family, x: family.codes(x))
 
 
 @singledispatch
@@ -66,10 +59,7 @@ def find_segments(family: Any, num_columns: int) -> Segments:
     return tuple((1,) * size for size in category_sizes(family, num_columns))
 
 
-@find_segments.register(Histogram)
-def _(family: Any, num_columns: int) -> Segments:
-    del num_columns
-    return family.best_segments(MOST_SEGMENTS)
+find_segments.register(Histogram, lambda family, _num_columns: family.best_segments(MOST_SEGMENTS))
 
 
 @singledispatch
@@ -79,19 +69,17 @@ def normal_prior(family: Any) -> NormalInverseGamma | None:
     return None
 
 
-@normal_prior.register(Normal)
-def _(family: Any) -> NormalInverseGamma | None:
-    return None if family.one_feature else family.prior
+normal_prior.register(Normal, lambda family: None if family.one_feature else family.prior)
 
 
 def has_categories(family: Family) -> bool:
     """True if the columns of the block may be parents of any others."""
-    return not family.one_feature and all(family.table_sizes(1))
+    return not family.one_feature and all(table_sizes(family, 1))
 
 
 def category_sizes(family: Family, num_columns: int) -> tuple[int, ...]:
     """The number of categories of each feature of a block, 0 for one that has none."""
-    return (0,) if family.one_feature else family.table_sizes(num_columns)
+    return (0,) if family.one_feature else table_sizes(family, num_columns)
 
 
 class Layout(NamedTuple):
@@ -141,7 +129,7 @@ def lay_out(families: Mapping[str, Family], columns: Mapping[str, int | None]) -
 def find_places(layout: Layout, families: Mapping[str, Family], arrays: Mapping[str, Array]) -> Array:
     """The place of each cell among the S categories of all columns that have any, int32 [N, I]; S where missing."""
     found = [find_codes(families[name], arrays[name]) for name in layout.categories]
-    sizes = [sum(families[name].table_sizes(arrays[name].shape[1])) for name in layout.categories]
+    sizes = [sum(table_sizes(families[name], arrays[name].shape[1])) for name in layout.categories]
     parts, total = [], sum(sizes)
     for codes, start in zip(found, starts_of(tuple(sizes)), strict=False):
         places, seen = codes.places()

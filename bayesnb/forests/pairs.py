@@ -19,6 +19,7 @@ from bayesnb.families.words import FAMILIES
 from bayesnb.forests.columns import Layout, Segments, find_places
 from bayesnb.primitives.codes import starts_of
 from bayesnb.primitives.sums import Labels, class_sums
+from bayesnb.results.combine import table_sizes
 from bayesnb.rows.labelled_rows import LabelledRows
 
 
@@ -139,7 +140,7 @@ class PairStatistics(Node):
 def count_pairs(layout: Layout, rows: LabelledRows) -> PairStatistics:
     """The statistics of numpy rows, in float64."""
     rows, families = rows.drop_unused(), rows.families
-    sizes = tuple(s for b in layout.categories for s in families[b].table_sizes(rows.arrays[b].shape[1]))
+    sizes = tuple(s for b in layout.categories for s in table_sizes(families[b], rows.arrays[b].shape[1]))
     num_classes, num_labels, starts = rows.num_classes, sum(sizes), starts_of(sizes)
     memory.require(
         8 * 12 * num_classes * (num_labels + layout.count(layout.reals)) ** 2,

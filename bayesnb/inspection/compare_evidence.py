@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import scipy.special
 from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import to_double
 from bayesnb.arrays.typing import ArrayLike, Estimator, LabelsLike, Table
+from bayesnb.families import Histogram
 from bayesnb.families.parts.cell_statistics import cell_mass, same_cells
 from bayesnb.families.parts.support import require_positive
 from bayesnb.fits.closed_form import fit_posterior
@@ -190,8 +192,7 @@ def _to_one_measure(fits: Mapping[str, Posterior], precision: Any) -> dict[str, 
         weights = {b: density_weight(family, blocks[b], num_rows) for b, family in families.items()}
         for b, family in families.items():
             others = [of_other.get(b) for of_other, _ in parts.values()]
-            if "edges" in dict(family.axes) and not all(_same_shares(family, other) for other in others):
-                more[name] += _cost_of_shares(f"{name!r}, block {b!r}", family, blocks[b], weights[b])
+            more[name] += _cost_of_shares(family, others, blocks[b], weights[b], f"{name!r}, block {b!r}")
         if precision is not None:
             more[name] += _log_precisions(precision, weights)
         elif before is not None and not _same_weights(before, weights):
@@ -215,12 +216,22 @@ def _same_weights(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
     return same_sums(*(sum(weight.sum() for weight in of.values()) for of in (ours, theirs)))
 
 
-def _cost_of_shares(owner: str, family: Any, statistics: Any, weight: Any) -> float:
+@singledispatch
+def _cost_of_shares(family: Any, others: list[Any], statistics: Any, weight: Any, owner: str) -> float:
+    """What the evidence of shares of cells that the rows gave is too large by, beside ``others`` without the same."""
+    del family, others, statistics, weight, owner
+    return 0.0
+
+
+@_cost_of_shares.register(Histogram)
+def _(family: Any, others: list[Any], statistics: Any, weight: Any, owner: str) -> float:
     """The log of B(n + 1/2) / B(1/2) / prod_g (n_g / N)^n_g for shares of cells that the rows gave, 0 for others.
 
     That is the probability of the cells under Dirichlet(1/2) (Krichevsky and Trofimov, The performance of universal
     encoding, 1981) over the most that any mixture of classes gives them: so the evidences of all rows sum to one.
     """
+    if all(_same_shares(family, other) for other in others):
+        return 0.0
     counts, mass, edges = statistics.counts.sum(axis=0), np.asarray(family.mass[0]), np.asarray(family.edges[0])
     if ((np.isfinite(edges).sum(axis=1) < 2) & (weight > 0)).any():
         raise ValueError(f"{owner}: a column with one edge has no cell with a width of its own: give two edges or more")

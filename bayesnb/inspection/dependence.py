@@ -22,7 +22,7 @@ from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.primitives.codes import starts_of
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import check_shapes, check_values, count_rows
-from bayesnb.rows.labelled_rows import LabelledRows, check_labels
+from bayesnb.rows.labelled_rows import LabelledRows, check_labels, prepare
 from bayesnb.rows.statistics import summarise
 
 STRONG = 5.0
@@ -172,7 +172,7 @@ def dependence(
                 f"block {name!r} is {type(family).__name__}: pairs have a closed form for Bernoulli, Categorical, "
                 "Histogram and Normal blocks only; leave the block out of X and of the model"
             )
-    families = {name: family.prepare(arrays[name], rows.given_weight) for name, family in families.items()}
+    families = {name: prepare(family, arrays[name], rows.given_weight) for name, family in families.items()}
     layout = lay_out(families, {name: x.shape[1] for name, x in arrays.items()})
     rows = replace(rows, families=families)
     of_rows, pairs = summarise(rows), count_pairs(layout, rows)

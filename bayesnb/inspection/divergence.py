@@ -82,10 +82,7 @@ def raised_divergence(family: Any, params: Params, k: int, powers: Array) -> Arr
     return found * (powers if powers.shape[0] == 1 else jnp.repeat(powers, np.array(sizes)))[None]
 
 
-@means.register(Binomial)
-def _(family: Any, params: Params) -> Array:
-    del family
-    return params["probs"]
+means.register(Binomial, lambda _, params: params["probs"])
 
 
 @divergence.register(Bernoulli)
@@ -100,14 +97,8 @@ def _(family: Any, params: Params, k: int) -> Array:
     return jnp.atleast_2d(jnp.asarray(family.total_count or 1)) * _of_trial(family, params, k)
 
 
-@term_sizes.register(Categorical)
-def _(family: Any, num_columns: int) -> tuple[int, ...]:
-    return family.category_sizes(num_columns)
-
-
-@means.register(Categorical)
-def _(family: Any, params: Params) -> Array:
-    return family.join(params)
+term_sizes.register(Categorical, lambda family, num_columns: family.category_sizes(num_columns))
+means.register(Categorical, lambda family, params: family.join(params))
 
 
 @divergence.register(Categorical)
@@ -116,10 +107,7 @@ def _(family: Any, params: Params, k: int) -> Array:
     return rel_entr(p[k][None], p)
 
 
-@means.register(Multinomial)
-def _(family: Any, params: Params) -> Array:
-    del family
-    return whole(params["probs"])
+means.register(Multinomial, lambda _, params: whole(params["probs"]))
 
 
 @divergence.register(Multinomial)
@@ -134,9 +122,7 @@ def _(family: Any, params: Params, k: int) -> Array:
     return _of_normals(params["loc"], family.as_table(params["variance"]), k)
 
 
-@divergence.register(NormalKnownVariance)
-def _(family: Any, params: Params, k: int) -> Array:
-    return _of_normals(params["loc"], family.variance, k)
+divergence.register(NormalKnownVariance, lambda family, params, k: _of_normals(params["loc"], family.variance, k))
 
 
 def _of_normals(loc: Array, variance: Array, k: int) -> Array:
@@ -168,9 +154,7 @@ def _(family: Any, params: Params, k: int) -> Array:
     return rel_entr(own, rate) - own + rate
 
 
-@means.register(Histogram)
-def _(family: Any, params: Params) -> Array:
-    return (family.cell_probs(params) * _centres(family)[None]).sum(axis=-1)
+means.register(Histogram, lambda family, params: (family.cell_probs(params) * _centres(family)[None]).sum(axis=-1))
 
 
 def _centres(family: Any) -> Array:

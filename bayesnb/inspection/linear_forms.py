@@ -29,6 +29,9 @@ from bayesnb.primitives import products
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 
+Form = tuple[Array | None, Array, Array]
+"""A [K, D, D], or None if the log odds are affine; w [K, F]; and b [K]."""
+
 
 class LinearForm(NamedTuple):
     """``weights``, the coefficients [K, F] or a dict of them by block; ``intercept`` [K].
@@ -164,10 +167,6 @@ def _with_intercept(model: NaiveBayes, params: Sites | None) -> tuple[dict[str, 
     return blocks, sum((found[2] for found in blocks.values() if found is not None), jnp.log(class_probs)), class_probs
 
 
-Form = tuple[Array | None, Array, Array]
-"""A [K, D, D], or None if the log odds are affine; w [K, F]; and b [K]."""
-
-
 @singledispatch
 def form(family: Any, params: Params) -> Form | None:
     """A, w and b with log p(x | y = k) = x' A x + w x + b, up to a term that all classes share.
@@ -197,11 +196,8 @@ def _(family: Any, params: Params) -> Form | None:
     return None, coefficients, offset.sum(axis=1)
 
 
-@affine_predictive.register(Bernoulli)
-@affine_predictive.register(Categorical)
-def _(family: Any) -> bool:
-    del family
-    return True
+affine_predictive.register(Bernoulli, lambda _: True)
+affine_predictive.register(Categorical, lambda _: True)
 
 
 @form.register(Binomial)
@@ -230,9 +226,7 @@ def _of_normal(family: Any, params: Params) -> Form:
     return half[:, :, None] * jnp.eye(half.shape[1])[None], coefficients, offset.sum(axis=1)
 
 
-@form.register(NormalKnownVariance)
-def _(family: Any, params: Params) -> Form:
-    return _of_normal(NORMAL, family.with_variance(params))
+form.register(NormalKnownVariance, lambda family, params: _of_normal(NORMAL, family.with_variance(params)))
 
 
 @form.register(MultivariateNormal)
@@ -244,12 +238,5 @@ def _(family: Any, params: Params) -> Form:
     return -0.5 * precision, coefficients, offset - 0.5 * log_det
 
 
-@form.register(TiedColumns)
-def _(family: Any, params: Params) -> Form | None:
-    return form(family.wide, family.spread(params))
-
-
-@affine_predictive.register(TiedColumns)
-def _(family: Any) -> bool:
-    del family
-    return False
+form.register(TiedColumns, lambda family, params: form(family.wide, family.spread(params)))
+affine_predictive.register(TiedColumns, lambda _: False)

@@ -30,10 +30,7 @@ def density_weight(family: Any, statistics: Any, num_rows: float) -> Array:
     return share * (num_rows if seen is None or not share.any() else seen.sum(axis=0))
 
 
-@is_continuous.register(Multinomial)
-def _(family: Any) -> bool:
-    del family
-    return False
+is_continuous.register(Multinomial, lambda _: False)
 
 
 @density_share.register(Normal)
@@ -43,10 +40,7 @@ def _(family: Any) -> Array:
     return scale.reshape(-1, scale.shape[-1]).any(axis=0) * 1.0
 
 
-@is_continuous.register(Histogram)
-def _(family: Any) -> bool:
-    del family
-    return True
+is_continuous.register(Histogram, lambda _: True)
 
 
 @density_share.register(Histogram)

@@ -151,10 +151,7 @@ def _(family: Any, num_columns: int) -> int | None:
     return math.prod(total + 1 for total in totals)
 
 
-@_free_parameters.register(Multinomial)
-def _(family: Any, num_columns: int) -> tuple[int, int]:
-    del family
-    return num_columns - 1, 0
+_free_parameters.register(Multinomial, lambda _, num_columns: (num_columns - 1, 0))
 
 
 @_free_parameters.register(MultivariateNormal)

@@ -65,6 +65,4 @@ def _(family: Any, site: str, columns: Sequence[Any]) -> Axes:
     return {"groups" if axis == "features" else axis: labels for axis, labels in axes.items()}
 
 
-@site_labels.register(TiedColumns)
-def _(family: Any, site: str, columns: Sequence[str]) -> tuple[str, ...]:
-    return site_labels.dispatch(object)(family, site, columns)
+site_labels.register(TiedColumns, lambda family, site, columns: site_labels.dispatch(object)(family, site, columns))

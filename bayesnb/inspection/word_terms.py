@@ -42,10 +42,7 @@ def merge_words(family: Any, params: Params | None, shown: Array) -> tuple[Any, 
     raise NotImplementedError
 
 
-@has_word_terms.register(Multinomial)
-def _(family: Any) -> bool:
-    del family
-    return True
+has_word_terms.register(Multinomial, lambda _: True)
 
 
 @explained_terms.register(Multinomial)

@@ -17,7 +17,7 @@ from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, ObservedRows, Rows
 from bayesnb.families.base import Family, Hyperparameter
 from bayesnb.families.parts.support import broadcast
-from bayesnb.families.powers import start_powers
+from bayesnb.families.powers import shares, start_powers
 from bayesnb.model import program
 from bayesnb.model.centring import centre, restore
 from bayesnb.model.class_prior import joint_score
@@ -283,7 +283,7 @@ class NaiveBayes(Scoring):
 
     def start_powers(self) -> dict[str, Array] | None:
         """The powers of a fit that has learned none, [P] by block of a resolved model; None if all are one."""
-        if all(len(f.shares[0]) == 1 for f in self.families.values()):
+        if all(len(shares(f)[0]) == 1 for f in self.families.values()):
             return None
         return {b: start_powers(f, self.columns[b] or 0) for b, f in self.families.items()}
 

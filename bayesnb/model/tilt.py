@@ -56,7 +56,4 @@ def _(family: Any, site: str, powers: tuple[float, ...]) -> Any:
     return family._replace(df=family.df - 2.0 * powers[0]) if site == "covariance" else family
 
 
-@tilt.register(Poisson)
-def _(family: Any, site: str, powers: tuple[float, ...]) -> Any:
-    del site
-    return family._replace(shape=family.shape + powers[0])
+tilt.register(Poisson, lambda family, _site, powers: family._replace(shape=family.shape + powers[0]))

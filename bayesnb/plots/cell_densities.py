@@ -134,9 +134,7 @@ def _(family: Any, params: Params, column: int) -> CellDensities:
     return CellDensities(values[:, 0], probs[:, :, find_cells(values, edges)[:, 0]] * inside[None, None, :, 0])
 
 
-@cell_law.register(TiedColumns)
-def _(family: Any, params: Params, column: int) -> dist.Distribution:
-    return cell_law(family.wide, family.spread(params), column)
+cell_law.register(TiedColumns, lambda family, params, column: cell_law(family.wide, family.spread(params), column))
 
 
 @cell_densities.register(TiedColumns)

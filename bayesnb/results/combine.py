@@ -31,6 +31,7 @@ import scipy.special
 
 from bayesnb.arrays.compute import compute, compute_rows
 from bayesnb.arrays.placement import Array, on_host
+from bayesnb.families import Histogram
 from bayesnb.families.base import Family, Score
 from bayesnb.families.parts.student_t import raise_student
 from bayesnb.families.powers import by_view
@@ -101,8 +102,8 @@ def raise_block(family: Family, powers: Array) -> Score:
     return lambda x: LogProb(compute_rows(_sum_raised, (family, powers), x), None)
 
 
-@raise_block.register
-def _(family: Views, powers: Array) -> Score:
+@raise_block.register(Views)
+def _(family: Any, powers: Array) -> Score:
     return family.predictive_scorer(compute(_raised_tables, family, powers))
 
 
@@ -128,7 +129,7 @@ def _host_tables(family: Family, by_feature: Array) -> Any:
     if not on_host(family, by_feature):
         return None
     tables = predictive_tables(family)
-    by_category = isinstance(tables, Linear | LogProb) and all(family.table_sizes(len(by_feature)))
+    by_category = isinstance(tables, Linear | LogProb) and all(table_sizes(family, len(by_feature)))
     return tables if by_category or isinstance(tables, Student) else None
 
 
@@ -148,9 +149,18 @@ def _from_category_logs(family: Family, tables: Linear | LogProb, logs: Array) -
     return family.predictive_scorer(Linear((success - failure,), failure))
 
 
+@singledispatch
+def table_sizes(family: Any, num_columns: int) -> tuple[int, ...]:
+    """The entries of each column in ``predictive_tables`` that are log probabilities; by default its categories."""
+    return family.category_sizes(num_columns)
+
+
+table_sizes.register(Histogram, lambda family, num_columns: (family.cells,) * num_columns)
+
+
 def _of_categories(family: Family, by_feature: Array) -> Array:
     """Numbers by feature [D], repeated for each category, [S]."""
-    return np.repeat(by_feature, family.table_sizes(len(by_feature)))
+    return np.repeat(by_feature, table_sizes(family, len(by_feature)))
 
 
 @singledispatch
@@ -160,9 +170,7 @@ def side_by_side(family: Family, terms: Array, x: Array) -> Array:
     return terms[:, :, None]
 
 
-@side_by_side.register
-def _(family: Views, terms: Array, x: Array) -> Array:
-    return family.side_by_side(terms, x)
+side_by_side.register(Views, lambda family, terms, x: family.side_by_side(terms, x))
 
 
 def raise_terms(family: Family, terms: Array, powers: Array, x: Array) -> Array:
@@ -180,7 +188,7 @@ def mixture_terms(family: Family, pooled: Family, log_odds: Array, x: Array) -> 
 
 
 @jax.jit
-def _raised_tables(family: Views, powers: Array) -> Any:
+def _raised_tables(family: Any, powers: Array) -> Any:
     return family.raised_tables(by_view(family, powers))
 
 

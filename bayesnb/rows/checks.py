@@ -19,13 +19,15 @@ from bayesnb.arrays.cells import observed
 from bayesnb.arrays.checked import checked
 from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.lazy import require_computed
-from bayesnb.arrays.placement import Array, as_array, fill_masked, is_traced, native, on_host, promote_dtypes
+from bayesnb.arrays.placement import Array, as_array, fill_masked, is_traced, known, native, on_host, promote_dtypes
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.sparse import bytes_per_row, from_bcoo, is_sparse, part_of, rows_of
 from bayesnb.arrays.threads import in_threads, require_jax, row_blocks
-from bayesnb.families import MultivariateNormal
+from bayesnb.families import Categorical, Histogram, MultivariateNormal, Views
 from bayesnb.families.base import Family
-from bayesnb.families.parts.support import require_whole_rows
+from bayesnb.families.hyperparameters import values_of
+from bayesnb.families.parts.cell_statistics import same_cells
+from bayesnb.families.parts.support import WIDER, require_whole_rows, single
 from bayesnb.rows.packing import columns_in, pack
 
 Columns = Mapping[str, int | None] | None
@@ -85,7 +87,7 @@ def check_float32(families: Mapping[str, Family]) -> None:
     """Raises ValueError if JAX computes in float32 and a known hyperparameter, or its square, exceeds its range."""
     if jnp.result_type(float) == np.float32:
         for name, family in families.items():
-            family.check_float32(name)
+            check_in_float32(family, name)
 
 
 def check_values(
@@ -147,19 +149,69 @@ def only_support(family: Family, supports: tuple[Constraint, ...]) -> bool:
     )
 
 
+@singledispatch
+def check_in_float32(family: Any, block: str) -> None:
+    """Raises ValueError if float32 cannot hold a known hyperparameter and its square."""
+    held = {name: single(value) for name, value in values_of(family).items()}
+    try:
+        type(family)(**values_of(family, static=True) | held)
+    except ValueError as error:
+        raise ValueError(f"block {block!r}, {family!r}, in float32: {error}; {WIDER}") from None
+
+
+@check_in_float32.register(Histogram)
+def _(family: Any, block: str) -> None:
+    edges = None if family.edges is None else known(family.edges)
+    if edges is not None and (np.abs(edges[np.isfinite(edges)]) > 1e17).any():
+        raise ValueError(f"block {block!r}: edges must be at most 1e17 in float32; give the column in another unit")
+
+
+@check_in_float32.register(Views)
+def _(family: Any, block: str) -> None:
+    for one in family.fitted:
+        check_in_float32(one, block)
+
+
+@singledispatch
+def accepts(family: Any, statistics: Any) -> bool:
+    """True if the statistics are of this family."""
+    return isinstance(statistics, family.statistics_type)
+
+
+@accepts.register(Categorical)
+def _(family: Any, statistics: Any) -> bool:
+    known = isinstance(statistics, family.statistics_type)
+    return known and statistics.sizes == family.category_sizes(len(statistics.sizes))
+
+
+@accepts.register(Histogram)
+def _(family: Any, statistics: Any) -> bool:
+    if not isinstance(statistics, family.statistics_type) or np.shape(statistics.counts)[-1] != family.cells:
+        return False
+    return family.atoms is None or same_cells(family.edges, statistics.edges)
+
+
+@accepts.register(Views)
+def _(family: Any, statistics: Any) -> bool:
+    known = isinstance(statistics, family.statistics_type)
+    return known and all(accepts(one, statistics.of(one)) for one in family.fitted)
+
+
 def match_statistics(families: Mapping[str, Family], num_classes: int | None, resolved: bool, given: Any) -> None:
     """Raises ValueError unless these statistics match the model in families, classes and (if resolved) columns."""
     blocks = getattr(given, "blocks", {})
-    if set(blocks) != set(families) or not all(family.accepts(blocks[name]) for name, family in families.items()):
+    if set(blocks) != set(families) or not all(accepts(family, blocks[name]) for name, family in families.items()):
         raise ValueError(
             f"statistics must be those of the model's blocks, {short_repr(families)}, got {short_repr(given)}"
         )
     if num_classes not in (None, given.num_classes):
         raise ValueError(f"the model has {num_classes} classes, the statistics {given.num_classes}")
     for name, family in families.items() if resolved else ():
-        ours, theirs = family.table_shape, jax.tree.leaves(given.blocks[name], is_class_table)[0].shape
-        if ours != theirs:
-            raise ValueError(f"block {name!r} has the shape {ours} in the model and {theirs} in the statistics")
+        ours, theirs = getattr(family, family.axes[0][0]), jax.tree.leaves(given.blocks[name], is_class_table)[0]
+        if ours.shape != theirs.shape:
+            raise ValueError(
+                f"block {name!r} has the shape {ours.shape} in the model and {theirs.shape} in the statistics"
+            )
 
 
 def _pack(family: Family, name: str, given: Any) -> Array:

@@ -6,9 +6,9 @@ gathered. Traced ones are checked if the user's function goes through ``checkify
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, singledispatch
 from typing import Any, Protocol, Self
 
 import jax
@@ -19,7 +19,9 @@ from bayesnb.arrays import either
 from bayesnb.arrays.checked import checked, refuse
 from bayesnb.arrays.cpu_rows import find_cpu_rows, read_as_numpy
 from bayesnb.arrays.placement import Array, as_array, is_traced, on_host
+from bayesnb.families import Histogram
 from bayesnb.families.base import Family
+from bayesnb.families.open_categorical import OpenCategorical
 from bayesnb.primitives.sums import Labels
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import check_float32, check_shapes, count_rows
@@ -167,7 +169,7 @@ def label_rows(
     if None in model.columns.values() and not (at_host and beside is None):
         check_float32(model.families)
     rows = LabelledRows(model.families, arrays, labels, num_classes, beside)
-    prepared = {name: family.prepare(arrays[name], rows.given_weight) for name, family in model.families.items()}
+    prepared = {name: prepare(family, arrays[name], rows.given_weight) for name, family in model.families.items()}
     return replace(rows, families=prepared)
 
 
@@ -274,3 +276,17 @@ def _weights(weight: Array) -> Array:
     bad = ~((weight >= 0) & (weight <= LARGEST_WEIGHT))
     refuse(bad, f"sample_weight must be finite, not negative and at most {LARGEST_WEIGHT:g}, got {{0}}", weight)
     return weight
+
+
+@singledispatch
+def prepare(family: Any, x: Array, weight: Callable[[], Array | None]) -> Any:
+    """The family with what it must take from rows before it counts them, whatever their labels; by default itself.
+
+    ``weight()`` are the weights of the rows, [N], or None.
+    """
+    del x, weight
+    return family
+
+
+prepare.register(Histogram, lambda family, x, weight: family.prepare(x, weight))
+prepare.register(OpenCategorical, lambda family, x, weight: family.prepare(x, weight))

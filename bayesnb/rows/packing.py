@@ -76,15 +76,8 @@ def _(family: Any, parts: tuple[Array, ...], block: str) -> Array:
     return xp.concatenate([xp.where(missing, 0, x), xp.where(missing, 0, totals)], axis=1)
 
 
-@columns_in.register(Binomial)
-def _(family: Any, x: Array) -> int:
-    del family
-    return x.shape[1] // 2
-
-
-@totals_vary.register(Binomial)
-def _(family: Any) -> bool:
-    return family.total_count is None
+columns_in.register(Binomial, lambda _, x: x.shape[1] // 2)
+totals_vary.register(Binomial, lambda family: family.total_count is None)
 
 
 @pack.register(Categorical)
@@ -93,22 +86,9 @@ def _(family: Any, parts: tuple[Array, ...], block: str) -> Array:
     return codes_of_one_hot(x, family.num_categories, block) if is_sparse(x) else x
 
 
-@columns_of.register(Categorical)
-def _(family: Any, params: Params) -> int:
-    del family
-    return params["probs"].shape[1] if "probs" in params else len(params)
-
-
-@totals_vary.register(Multinomial)
-def _(family: Any) -> bool:
-    del family
-    return True
-
-
-@columns_of.register(TiedColumns)
-def _(family: Any, params: Params) -> int:
-    del params
-    return len(family.columns)
+columns_of.register(Categorical, lambda _, params: params["probs"].shape[1] if "probs" in params else len(params))
+totals_vary.register(Multinomial, lambda _: True)
+columns_of.register(TiedColumns, lambda family, _params: len(family.columns))
 
 
 @columns_behind.register(TiedColumns)

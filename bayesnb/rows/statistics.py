@@ -26,7 +26,7 @@ from bayesnb.arrays.placement import is_traced, promote_dtypes, with_automatic_a
 from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_of
 from bayesnb.arrays.threads import merge_in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
-from bayesnb.families import Multinomial
+from bayesnb.families import Histogram, Multinomial, Views
 from bayesnb.families.base import Family
 from bayesnb.primitives.sums import PROVABLE, HostSums, Labels, class_sums
 from bayesnb.rows.arguments import check_model
@@ -125,7 +125,7 @@ def same_sums(a: Any, b: Any) -> bool:
 
 def follow(model: Model, statistics: ModelStatistics) -> Model:
     """The model prepared as that of these statistics was: statistics of more rows then merge with them."""
-    families = {name: family.follow(statistics.blocks[name]) for name, family in model.families.items()}
+    families = {name: _follow(family, statistics.blocks[name]) for name, family in model.families.items()}
     return model.with_hyperparameters(families, model.class_concentration)
 
 
@@ -277,7 +277,20 @@ def _has_class_tables(family: Any) -> bool:
     return False
 
 
-@_has_class_tables.register(Multinomial)
-def _(family: Any) -> bool:
-    del family
-    return True
+_has_class_tables.register(Multinomial, lambda _: True)
+
+
+@singledispatch
+def _follow(family: Any, statistics: Any) -> Any:
+    """The family prepared as that of these statistics was, so that statistics of more rows merge with them."""
+    del statistics
+    return family
+
+
+@_follow.register(Histogram)
+def _(family: Any, statistics: Any) -> Any:
+    found = family.found or family.edges is None
+    return family._replace(edges=statistics.edges[:1], atoms=statistics.atoms[:1], found=found)
+
+
+_follow.register(Views, lambda family, statistics: family.map(lambda one: _follow(one, statistics.of(one))))

@@ -14,7 +14,7 @@ import pandas as pd
 
 from bayesnb.arrays.placement import Array
 from bayesnb.families import Family
-from bayesnb.families.powers import num_powers
+from bayesnb.families.powers import num_powers, shares
 from bayesnb.families.words import with_views
 from bayesnb.fits.averaged import feature_inclusion, fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
@@ -263,7 +263,7 @@ def plan(
 
 def has_views(schema: AnySchema, model: NaiveBayes) -> bool:
     """Whether some numbers were inferred and are seen by several views."""
-    return any(len(model.families[block].shares[0]) > 1 for block in schema.inferred_blocks & {*model.families})
+    return any(len(shares(model.families[block])[0]) > 1 for block in schema.inferred_blocks & {*model.families})
 
 
 def has_powers(fit: Classifier) -> bool:

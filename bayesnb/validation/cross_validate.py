@@ -14,11 +14,16 @@ import numpy as np
 from bayesnb.arrays import memory
 from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import as_array, to_host
+from bayesnb.arrays.pytree import pytree
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
-from bayesnb.families import MultivariateNormal, Normal
+from bayesnb.families import Histogram, MultivariateNormal, Normal, Views
+from bayesnb.families.parts.student_t import raise_student, student
+from bayesnb.families.powers import by_view
+from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 from bayesnb.fits.closed_form import CLOSED_FORMS, conjugate, fit_mle, fit_posterior, require_fit, require_maximum
 from bayesnb.model.naive_bayes import NaiveBayes, Sites, Tables
+from bayesnb.numerics.log_prob import LogProb
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import label_rows
@@ -118,7 +123,7 @@ def _apart(model: NaiveBayes, found: Any) -> Any:
     """A posterior whose classes are apart, so that several can be joined; or parameters by the model's own sites."""
     if not isinstance(found, NaiveBayes):
         return dict(model.own_params(found))
-    families = {b: f.by_class() for b, f in found.families.items()}
+    families = {b: _by_class(f) for b, f in found.families.items()}
     return found.respell(None).with_hyperparameters(families, found.class_concentration)
 
 
@@ -143,6 +148,39 @@ def _fold_tables(
 def _untie(grid: NaiveBayes) -> NaiveBayes:
     families = {name: _with_own_parameters(family) for name, family in grid.families.items()}
     return grid.with_hyperparameters(families, grid.class_concentration)
+
+
+@pytree
+class CellLogs:
+    """``logs`` of cells [K, D G], and the hyperparameters of a Normal view, which has the share one half, or None.
+
+    A family whose classes are apart.
+    """
+
+    logs: Array
+    normal: NormalInverseGamma | None = None
+
+    def predictive_tables(self) -> Any:
+        """The tables that score rows."""
+        cells = LogProb(self.logs, None)
+        return cells if self.normal is None else (cells, raise_student(student(self.normal), jnp.full((1,), 0.5)))
+
+
+@singledispatch
+def _by_class(family: Any) -> Any:
+    """A family with the same ``predictive_tables`` whose classes are apart: any of them may be joined or taken."""
+    return family
+
+
+_by_class.register(Histogram, lambda family: CellLogs(family.predictive_tables().finite))
+
+
+@_by_class.register(Views)
+def _(family: Any) -> Any:
+    tables = family.raised_tables(by_view(family, np.ones(1)))
+    if isinstance(tables, LogProb):
+        return CellLogs(tables.finite)
+    return CellLogs(tables[0].finite, family.normal.prior)
 
 
 @singledispatch

@@ -8,7 +8,7 @@ The row's contribution is subtracted from the hyperparameters of its own class a
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import partial, singledispatch
 from typing import Any
 
 import jax
@@ -18,6 +18,7 @@ import numpy as np
 from bayesnb.arrays.cpu_rows import put_beside
 from bayesnb.arrays.placement import is_traced, promote_dtypes, to_host, with_automatic_axes
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
+from bayesnb.families import Views
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.forests.left_out import left_out_ratios
 from bayesnb.forests.results import ForestPosterior
@@ -109,7 +110,7 @@ def _leave_out(model: NaiveBayes, rows: LabelledRows, joint: bool) -> Array:
 
     table = class_part(fit, own, weight)
     for block, family in fit.prior.families.items():
-        one = family.generative if joint else family
+        one = _generative(family) if joint else family
         table = table + one.leave_one_out(fit.statistics.blocks[block], rows.arrays[block], own, weight)
     if not joint:
         return LogProb(table, None).normalise()
@@ -118,3 +119,12 @@ def _leave_out(model: NaiveBayes, rows: LabelledRows, joint: bool) -> Array:
     if fit.weights is None:
         return table
     return _leave_out(model, rows, joint=False) + logsumexp(table)[:, None]
+
+
+@singledispatch
+def _generative(family: Any) -> Any:
+    """The family whose are the program, p(x), the evidence and the parameters; by default itself."""
+    return family
+
+
+_generative.register(Views, lambda family: family.generative)

@@ -13,6 +13,7 @@ from bayesnb.arrays.placement import Array, as_array, promote_dtypes
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.base import Family
+from bayesnb.families.left_out import left_out
 from bayesnb.families.parts.statistics import without
 from bayesnb.families.powers import num_powers, start_powers
 from bayesnb.forests.left_out import left_out_ratios
@@ -187,7 +188,7 @@ class _Relative:
 def _fill_by_feature(
     out: Array, family: Family, statistics: Any, cells: tuple[Array, ...], relative: _Relative
 ) -> None:
-    terms = family.left_out(statistics, *cells[1:])
+    terms = left_out(family, statistics, *cells[1:])
     start = start_powers(family, columns_in(family, cells[0]))
 
     def part(rows: slice) -> None:

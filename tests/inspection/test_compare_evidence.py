@@ -11,6 +11,7 @@ from scipy.special import betaln, gammaln, softmax, xlogy
 
 import bayesnb as nb
 from bayesnb.inspection.compare_evidence import compare_evidence
+from bayesnb.rows.labelled_rows import prepare
 
 RNG = np.random.default_rng(0)
 Y = RNG.integers(0, 2, 40)
@@ -310,7 +311,7 @@ def test_a_saved_fit_says_whether_its_edges_were_found(tmp_path):
     nb.save(given, tmp_path / "given.bayesnb")
     assert b'"found"' not in (tmp_path / "given.bayesnb").read_bytes()
     assert not nb.load(tmp_path / "given.bayesnb").prior.families["x"].found
-    assert nb.Histogram().prepare(REAL, lambda: None).found
+    assert prepare(nb.Histogram(), REAL, lambda: None).found
     with pytest.raises(ValueError, match="found is True or False"):
         nb.Histogram(found=1)
     with pytest.raises(ValueError, match="mass is that of cells between given edges"):

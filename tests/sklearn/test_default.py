@@ -12,6 +12,7 @@ from sklearn.base import clone
 import bayesnb as nb
 from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.methods import COMPARED
+from bayesnb.families.powers import shares
 from bayesnb.files.sources.reading import open_data
 from bayesnb.files.table import make_table
 from bayesnb.rows.statistics import from_host
@@ -25,7 +26,7 @@ FRAME = pd.DataFrame(X, columns=[*"ab"])
 
 
 def views(clf):
-    return any(len(family.shares[0]) > 1 for family in clf.fit_.model.families.values())
+    return any(len(shares(family)[0]) > 1 for family in clf.fit_.model.families.values())
 
 
 def learned(clf):

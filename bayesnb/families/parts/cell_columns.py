@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import jax.numpy as jnp
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from bayesnb.arrays import either
 from bayesnb.arrays.cells import all_within
 from bayesnb.arrays.placement import Array, known
-from bayesnb.families.base import Family, Hyperparameter, Params, pytree
+from bayesnb.families.base import Family, Hyperparameter, Params
 from bayesnb.families.parts.cell_statistics import (
     FEWEST_CELLS,
     MOST_CELLS,
@@ -19,14 +19,10 @@ from bayesnb.families.parts.cell_statistics import (
     HistogramStatistics,
     check_edges,
     find_edges,
-    same_cells,
 )
 from bayesnb.families.parts.cells import ends_of, log_density_inside, log_widths, require_exact
-from bayesnb.families.parts.student_t import raise_student, student
 from bayesnb.families.parts.support import Axes, broadcast, require_finite_numbers, require_shapes, require_simplex
 from bayesnb.families.priors import segments
-from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
-from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.cells import codes_of_cells
 from bayesnb.primitives.codes import Codes
 from bayesnb.primitives.sums import ClassSums
@@ -75,10 +71,6 @@ class CellColumns(Family):
 
     # the cells, which rows give
 
-    @property
-    def looks_at_rows(self) -> bool:
-        return self.edges is None
-
     def prepare(self, x: Array, weight: Callable[[], Array | None]) -> Self:
         if self.atoms is not None:
             return self
@@ -95,22 +87,8 @@ class CellColumns(Family):
         edges, atoms = find_edges(cells, None if of_rows is None else heavy, self.cells)
         return self._replace(edges=edges[None], atoms=atoms[None], found=True)
 
-    def follow(self, statistics: HistogramStatistics) -> Self:
-        found = self.found or self.looks_at_rows
-        return self._replace(edges=statistics.edges[:1], atoms=statistics.atoms[:1], found=found)
-
-    def accepts(self, statistics: Any) -> bool:
-        if not super().accepts(statistics) or np.shape(statistics.counts)[-1] != self.cells:
-            return False
-        return self.atoms is None or same_cells(self.edges, statistics.edges)
-
     def axis_sizes(self, num_classes: int, num_columns: int) -> Mapping[str, int]:
         return {"K": num_classes, "D": num_columns, "G": self.cells, "E": self.cells - 1, "1": 1}
-
-    def check_float32(self, block: str) -> None:
-        edges = None if self.edges is None else known(self.edges)
-        if edges is not None and (np.abs(edges[np.isfinite(edges)]) > 1e17).any():
-            raise ValueError(f"block {block!r}: edges must be at most 1e17 in float32; give the column in another unit")
 
     @property
     def declared_columns(self) -> int | None:
@@ -195,22 +173,3 @@ class CellColumns(Family):
         return segments.split(self._mass[None], jnp.asarray(params["probs"]), cuts)
 
     # tables, plots and names
-
-    def table_sizes(self, num_columns: int) -> tuple[int, ...]:
-        return (self.cells,) * num_columns
-
-
-@pytree
-class CellLogs:
-    """``logs`` of cells [K, D G], and the hyperparameters of a Normal view, which has the share one half, or None.
-
-    A family whose classes are apart.
-    """
-
-    logs: Array
-    normal: NormalInverseGamma | None = None
-
-    def predictive_tables(self) -> Any:
-        """The tables that score rows."""
-        cells = LogProb(self.logs, None)
-        return cells if self.normal is None else (cells, raise_student(student(self.normal), jnp.full((1,), 0.5)))

@@ -19,7 +19,7 @@ from numpyro.distributions.transforms import AffineTransform
 from bayesnb.arrays.class_table import ClassTable
 from bayesnb.arrays.placement import allow_promotion
 from bayesnb.arrays.pytree import fields_of
-from bayesnb.families import Family, Histogram, NormalScores
+from bayesnb.families import Family, NormalScores
 from bayesnb.families.parts.statistics import Statistics
 from bayesnb.files.storage.saved_estimators import check_estimator
 from bayesnb.files.storage.saved_forests import FirstPairs
@@ -60,11 +60,11 @@ SPELLED = (Spelling, Site, Part, Cells, Positions)
 """How a recognised model shows its parameters: names, axes, and links from a fixed list."""
 
 OPTIONAL = {
-    NaiveBayes: "spelling", ModelStatistics: "classes", ForestStatistics: "classes", Schema: "informative",
-    Histogram: "found",
+    "NaiveBayes": "spelling", "ModelStatistics": "classes", "ForestStatistics": "classes", "Schema": "informative",
+    "Histogram": "found",
 }  # fmt: skip
-"""The field of a type that is saved only where it is set: how a recognised model is shown, the names of classes, the
-columns whose missing cells are informative, edges that were found."""
+"""By type, the field that is saved only where it is set: how a recognised model is shown, the names of classes,
+the columns whose missing cells are informative, edges that were found."""
 
 MODEL_FIELDS = (
     "families", "single", "num_classes", "class_concentration", "class_probs", "priors", "columns", "spelling"
@@ -121,7 +121,7 @@ def encode(value: Any, arrays: Arrays) -> Any:
     if isinstance(value, Mapping):  # by labels, or by positions of columns
         return {"mapping": [[encode(key, arrays), encode(part, arrays)] for key, part in value.items()]}
     if node_type(type(value).__name__) is type(value):
-        names, optional = _fields_of(type(value)), OPTIONAL.get(type(value))
+        names, optional = _fields_of(type(value)), OPTIONAL.get(type(value).__name__)
         names = [name for name in names if name != optional or getattr(value, name)]
         parts = {name: encode(getattr(value, name), arrays) for name in names}
         return {"node": [type(value).__name__, parts]}
@@ -231,7 +231,7 @@ def _node(name: str, codes: dict[str, Any], arrays: Arrays) -> Any:
         return FirstPairs(**{field: decode(code, arrays) for field, code in codes.items()})
     if name == "Views":
         return cls(*_views({field: decode(code, arrays) for field, code in codes.items()}))
-    names = [name for name in _fields_of(cls) if name != OPTIONAL.get(cls) or name in codes]
+    names = [name for name in _fields_of(cls) if name != OPTIONAL.get(cls.__name__) or name in codes]
     if set(codes) != set(names):
         raise ValueError(f"a {name} has the fields {', '.join(names)}, got {', '.join(codes)}")
     # skip __init__: fields of a checked object may have types and shapes that it refuses from users

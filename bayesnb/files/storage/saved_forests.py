@@ -13,6 +13,7 @@ from bayesnb.forests.columns import category_sizes
 from bayesnb.forests.pairs import JointStatistics, PairStatistics
 from bayesnb.forests.results import ForestPosterior
 from bayesnb.forests.structures import STRUCTURES
+from bayesnb.rows.checks import accepts
 from bayesnb.rows.packing import columns_behind
 
 
@@ -53,7 +54,7 @@ def check_forest(result: ForestPosterior) -> None:
     of_columns = tuple(size for size in sizes if size)
     children = {*layout.reals, *layout.others} if of_columns else set()
     known = pairs.categories.sizes == of_columns and {*pairs.blocks} == children
-    if not known or not all(families[name].accepts(one) for name, one in pairs.blocks.items()):
+    if not known or not all(accepts(families[name], one) for name, one in pairs.blocks.items()):
         raise ValueError(f"pairs must be those of the model's columns, {sizes}, got {pairs.categories.sizes!r}")
     pairs.check()
     found = {name: columns_behind(families[name], one) for name, one in pairs.blocks.items()}

@@ -13,6 +13,7 @@ from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.placement import allow_promotion, to_double
 from bayesnb.families.parts.support import require_axes, require_finite_numbers, require_simplex
 from bayesnb.families.powers import num_powers
+from bayesnb.files.storage.saved_families import check_resolved
 from bayesnb.files.storage.saved_forests import check_forest
 from bayesnb.fits.averaged import AveragedPosterior
 from bayesnb.fits.bootstrap import Bootstrap
@@ -53,7 +54,7 @@ def check_saved_model(model: NaiveBayes) -> None:
             size: Any = columns[name]
             if family.declared_columns not in (None, size):
                 raise ValueError(f"block {name!r} has {size} columns, and its family {family.declared_columns}")
-            family.check_resolved(name, num_classes, size)
+            check_resolved(family, name, num_classes, size)
             check_fit(family, np.zeros((0, size)), name)
     if model.spelling is not None:
         _check_spelling(model)
@@ -159,7 +160,7 @@ def _(result: AveragedPosterior) -> None:
     require_alike(model, pooled)
     for name, family in result.pooled.items():
         columns: Any = model.columns[name]
-        family.check_resolved(name, 1, columns)
+        check_resolved(family, name, 1, columns)
     _check_by_feature("log_odds", result.log_odds, model)
 
 
