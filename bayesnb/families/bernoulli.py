@@ -10,6 +10,7 @@ import numpyro.distributions as dist
 from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.parts.beta import BetaFamily, TrialStatistics
+from bayesnb.families.parts.statistics import without
 from bayesnb.numerics import stable
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.sums import ClassSums
@@ -81,7 +82,9 @@ class Bernoulli(BetaFamily):
 
     def left_out_terms(self, statistics: BernoulliStatistics, x: Array, y: Array, weight: Array) -> Array:
         one, missing, w = (x == 1).astype(weight.dtype), jnp.isnan(x), weight[:, None]
-        a, b = self.without(statistics, one * w, (1.0 - one) * w, y)
+        found, trials = statistics.successes[y], statistics.trials[y]
+        a = self.a[y] + without(found, one * w, trials)
+        b = self.b[y] + without(trials - found, (1.0 - one) * w, trials)
         return jnp.where(missing, 0.0, jnp.log(jnp.where(one > 0, a, b) / (a + b)))
 
     def predictive_tables(self) -> Linear:

@@ -134,13 +134,6 @@ class Binomial(BetaFamily):
         some = log_gamma.log_gamma_ratio(a, successes) + log_gamma.log_gamma_ratio(b, totals - successes)
         return some - log_gamma.log_gamma_ratio(a + b, totals)
 
-    def left_out_terms(self, statistics: BinomialStatistics, x: Array, y: Array, weight: Array) -> Array:
-        successes, totals = jnp.split(jnp.asarray(x, jnp.result_type(float)), 2, axis=1)
-        failures, w = totals - successes, weight[:, None]
-        a, b = self.without(statistics, w * successes, w * failures, y)
-        some = log_gamma.log_gamma_ratio(a, successes) + log_gamma.log_gamma_ratio(b, failures)
-        return some - log_gamma.log_gamma_ratio(a + b, totals)
-
 
 def _log_coefficients(successes: Array, totals: Array) -> Array:
     """log C(t, x), cell by cell."""

@@ -14,7 +14,6 @@ from bayesnb.families.hyperparameters import plates
 from bayesnb.families.normal import Normal
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.statistics import NormalStatistics
-from bayesnb.families.parts.student_t import log_normal_cells
 from bayesnb.numerics import stable
 from bayesnb.primitives.distances import LOG_2PI
 from bayesnb.primitives.products import Linear
@@ -129,11 +128,6 @@ class NormalKnownVariance(LinearFamily):
 
     def log_predictive_terms(self, x: Array) -> Array:
         return NORMAL.log_likelihood_terms(self._predictive(), jnp.asarray(x, jnp.result_type(float))).finite
-
-    def left_out_terms(self, statistics: NormalStatistics, x: Array, y: Array, weight: Array) -> Array:
-        x = jnp.asarray(x, jnp.result_type(float))
-        of_row = self._replace(loc=self.loc[y], scale=self.scale[y], variance=self.variance[y])
-        return log_normal_cells(x, **of_row.update(statistics.without(x, y, weight))._predictive())
 
     def log_partition(self) -> Array:
         return jnp.log(self.scale)

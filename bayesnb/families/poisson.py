@@ -15,7 +15,7 @@ from bayesnb.arrays.placement import Array, known
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
 from bayesnb.families.parts.linear import LinearFamily
-from bayesnb.families.parts.statistics import Statistics, without
+from bayesnb.families.parts.statistics import Statistics
 from bayesnb.families.parts.support import require_shapes
 from bayesnb.numerics import log_gamma, stable
 from bayesnb.primitives import products
@@ -152,11 +152,6 @@ class Poisson(LinearFamily):
     def log_predictive_terms(self, x: Array) -> Array:
         x = jnp.asarray(x, jnp.result_type(float))[:, None, :]
         return _negative_binomial(self.shape[None], self.rate[None], x)
-
-    def left_out_terms(self, statistics: PoissonStatistics, x: Array, y: Array, weight: Array) -> Array:
-        x, w = jnp.asarray(x, jnp.result_type(float)), weight[:, None]
-        shape = self.shape[y] + without(statistics.total[y], w * jnp.where(jnp.isnan(x), 0.0, x))
-        return _negative_binomial(shape, self.rate[y] + without(statistics.cells[y], w), x)
 
     def log_partition(self) -> Array:
         return gammaln(self.shape) - self.shape * jnp.log(self.rate)

@@ -15,7 +15,7 @@ from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Hyperparameter, Params, pytree
 from bayesnb.families.hyperparameters import plates
 from bayesnb.families.parts.linear import LinearFamily
-from bayesnb.families.parts.statistics import Statistics, without
+from bayesnb.families.parts.statistics import Statistics
 from bayesnb.families.parts.subtraction import require_sums
 from bayesnb.families.parts.support import Axes, require_probabilities, require_shapes
 from bayesnb.numerics import dirichlet
@@ -67,12 +67,6 @@ class BetaFamily(LinearFamily):
     def update(self, statistics: TrialStatistics) -> Self:
         failures = statistics.trials - statistics.successes
         return self._replace(a=self.a + statistics.successes, b=self.b + failures)
-
-    def without(self, statistics: TrialStatistics, successes: Array, failures: Array, y: Array) -> tuple[Array, Array]:
-        """The posterior's a and b in each row's class, [N, D], without the row's own successes and failures."""
-        found, trials = statistics.successes[y], statistics.trials[y]
-        a = self.a[y] + without(found, successes, trials)
-        return a, self.b[y] + without(trials - found, failures, trials)
 
     def reference(self) -> Params:
         return {"probs": dirichlet.dirichlet_mean(self._concentration())[..., 0]}
