@@ -116,7 +116,7 @@ def fit_described(
     rows = EncodedRows(described.source, described)
     statistics = count(model, rows, num_classes=len(classes), checkpoint=checkpoint, progress_bar=progress_bar)
     some = _some_rows(described, statistics) if powers else None
-    return classifier.learned(schema, classes, statistics, some)
+    return classifier.learned(schema, classes, model, statistics, some)
 
 
 def _some_rows(described: Description, statistics: ModelStatistics) -> tuple[Any, Array]:

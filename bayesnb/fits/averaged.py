@@ -19,8 +19,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays import either
 from bayesnb.arrays.compute import compute
-from bayesnb.arrays.placement import is_traced, namespace, to_double
+from bayesnb.arrays.placement import known, namespace, to_double
 from bayesnb.arrays.pytree import pytree
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.base import Family
@@ -139,7 +140,7 @@ class AveragedPosterior(Classifier):
                 before = () if site in family.common_sites or of_column else (1,)
                 after = (1,) * (value.ndim - 2 - len(before))
                 mask = mask.reshape(mask.shape[0], *before, mask.shape[1], *after)
-                params[f"{name}_{site}"] = namespace(value).where(mask, value, by_common[name][site])
+                params[f"{name}_{site}"] = either.where(mask, value, by_common[name][site])
         return self.model.spell(params), np.arange(num_draws)
 
     def _scorer(self) -> Score:
@@ -184,14 +185,14 @@ def _compare(
     model = model.resolve(statistics=statistics)
     for name, family in model.families.items():
         for leaf in jax.tree.leaves(family):
-            if np.ndim(leaf) and not is_traced(leaf) and not (leaf == leaf[:1]).all():
+            values = known(leaf)
+            if values is not None and values.ndim and not (values == values[:1]).all():
                 raise ValueError(
                     f"block {name!r} has hyperparameters that differ between classes: one set of parameters for all "
                     "classes needs one prior"
                 )
     # Bayes factors are differences of large numbers
-    precise = (model, statistics) if is_traced(model, statistics) else to_double((model, statistics))
-    found = compute(_log_bayes_factors, *precise)
+    found = compute(_log_bayes_factors, *to_double((model, statistics)))
     factors = {name: found[name] for name in model.families}
     return model, statistics, factors, {name: factor + log_odds for name, factor in factors.items()}
 
