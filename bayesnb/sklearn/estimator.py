@@ -255,9 +255,14 @@ class NaiveBayesClassifier(IncrementalClassifier):
             )
 
     def learned(
-        self, schema: Schema, classes: Array, statistics: ModelStatistics, some: tuple[Rows, Array] | None = None
+        self,
+        schema: Schema,
+        classes: Array,
+        model: NaiveBayes,
+        statistics: ModelStatistics,
+        some: tuple[Rows, Array] | None = None,
     ) -> Self:
-        """Fit the statistics of rows with this schema and these classes, as counted by ``nb.stream``.
+        """Fit the statistics of rows with this schema and these classes, counted under the ``specification``.
 
         Where the default learns powers, these are from ``some`` of the rows, encoded, and their classes' numbers.
 
@@ -266,7 +271,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
         """
         if self.temper:
             raise ValueError("temper needs all rows at once: fit them in Python, or use nb.temper after the fit")
-        self._set(schema, classes, self._model(schema, classes, views=some is not None), statistics)
+        self._set(schema, classes, model, statistics)
         if some is not None:
             self.fit_ = temper_fitted(self.fit_, *some, per_feature=True)
         self.n_features_in_ = len(schema.names)
