@@ -192,7 +192,7 @@ def _fill_by_feature(
     start = start_powers(family, columns_in(family, cells[0]))
 
     def part(rows: slice) -> None:
-        out[rows] = start * relative(terms(*(cell[rows] for cell in cells)), rows)
+        out[rows] = start * np.asarray(relative(terms(*(cell[rows] for cell in cells)), rows))
 
     row_bytes = 8 * (out.shape[1] + 1) * out.shape[2]
     in_threads(part, row_blocks(len(out), row_bytes, block_bytes=IN_CACHE))
