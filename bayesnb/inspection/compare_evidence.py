@@ -154,7 +154,7 @@ def _fit(name: str, given: Any, X: Any, y: Any, sample_weight: Any) -> Posterior
         if X is None or y is None:
             raise ValueError(f"{name!r} is a model that is not fitted: give its rows, X and y")
         return fit_posterior(given, X, y, sample_weight=sample_weight)
-    fit = unwrap_pipeline(given).fit
+    fit = unwrap_pipeline(given)[0]
     if hasattr(fit, "encoded"):
         raise ValueError(f"{name!r} is a {type(fit).__name__} that is not fitted: call its fit first")
     if not isinstance(fit, Posterior | ForestPosterior):

@@ -10,8 +10,8 @@ import numpy as np
 from bayesnb.arrays.placement import Array, fill_masked, without_mask
 from bayesnb.arrays.typing import FeatureNames, LabelsLike, Rows
 from bayesnb.inspection import display_names as names
+from bayesnb.plots.nomograms import complete_rows
 from bayesnb.plots.parameters import require_block
-from bayesnb.plots.scales import complete_rows
 from bayesnb.plots.style import MARKERS, class_colour, escape_dollars, shorten
 from bayesnb.results.classifier import Classifier
 

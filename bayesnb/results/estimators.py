@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
-
-
-class Unwrapped(NamedTuple):
-    """A fit, rows as it takes them, and the names that its estimator knows: see ``known_names`` there.
-
-    ``feature_names_out`` among the names are those that the steps before the estimator give to their columns.
-    """
-
-    fit: Any
-    rows: Any
-    names: Mapping[str, Any]
+from typing import Any
 
 
 def unwrap(fit: Any, X: Any = None) -> tuple[Any, Any]:
@@ -26,8 +15,11 @@ def unwrap(fit: Any, X: Any = None) -> tuple[Any, Any]:
     return getattr(fit, "fit_", fit), rows
 
 
-def unwrap_pipeline(fit: Any, X: Any = None) -> Unwrapped:
-    """As ``unwrap``, also of a ``Pipeline``, whose rows are what its first step takes."""
+def unwrap_pipeline(fit: Any, X: Any = None) -> tuple[Any, Any, Mapping[str, Any]]:
+    """As ``unwrap``, also of a ``Pipeline``, whose rows are what its first step takes; and the ``known_names``.
+
+    ``feature_names_out`` among them are the names that the steps before the estimator give to their columns.
+    """
     before, last = (fit[:-1], fit[-1]) if hasattr(fit, "named_steps") else (None, fit)
     names = dict(getattr(last, "known_names", {}))
     if before:
@@ -35,4 +27,4 @@ def unwrap_pipeline(fit: Any, X: Any = None) -> Unwrapped:
         if not hasattr(last, "feature_names_in_"):
             with suppress(AttributeError):  # not every step knows its columns
                 names["feature_names_out"] = before.get_feature_names_out()
-    return Unwrapped(*unwrap(last, X), names)
+    return *unwrap(last, X), names

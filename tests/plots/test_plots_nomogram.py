@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 
 import bayesnb as nb
 from bayesnb import plots
-from bayesnb.plots import scales
+from bayesnb.plots import nomograms
 from tests import cases
 
 
@@ -115,7 +115,7 @@ def test_measurements_have_ticks_at_what_they_contribute_on_both_sides_of_a_turn
 
 def test_branches_rise_or_fall():
     values = np.linspace(0, 1, 101)
-    scale = scales.Scale("x", values, np.cos(7 * values), [""] * 101, True)
+    scale = nomograms.Scale("x", values, np.cos(7 * values), [""] * 101, True)
     branches = scale.branches(0.1)
     assert [branch.start for branch in branches] == [0, 45, 90]
     assert branches[-1].stop == 101
