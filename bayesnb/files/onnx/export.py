@@ -213,15 +213,14 @@ def _inputs_of_part(name: str, schema: Schema) -> tuple[list[Input], Rows]:
 
 def _encode_column(column: Column, cells: jax.Array) -> jax.Array:
     """As ``Column.encode``, of cells [N]; those of text are codes already."""
-    missing = -1.0 if column.kind == "categorical" else np.nan
     if column.kind == "missing":
         return jnp.where(jnp.isnan(cells), 1.0, 0.0)
     if column.text is None:
-        return jnp.full_like(cells, missing)
+        return jnp.full_like(cells, column.missing_code)
     if column.text or not column.values:
         return cells
     is_value = cells[:, None] == np.array(column.values, np.float64)[None]
-    return jnp.where(is_value.any(axis=1), is_value.argmax(axis=1), missing)
+    return jnp.where(is_value.any(axis=1), is_value.argmax(axis=1), column.missing_code)
 
 
 def _encode_array(schema: Schema, X: jax.Array) -> Any:
