@@ -31,7 +31,7 @@ from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import NO_CLASS, LogProb
 from bayesnb.results import intervals
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
-from bayesnb.results.combine import mixture_terms, raise_terms
+from bayesnb.results.combine import mixture_terms, raise_terms, sum_terms
 from bayesnb.results.draws import Draws
 from bayesnb.results.estimators import unwrap_pipeline
 from bayesnb.rows import arguments
@@ -191,7 +191,7 @@ class _LogOdds:
 
     def __call__(self, model: NaiveBayes, powers: Any, rows: dict[str, Array], draw: Sites) -> Any:
         parts = intervals.feature_terms(model, draw, powers, rows, self.terms)
-        total = intervals.joint_of_terms(model.class_probs_of(draw), parts).log()[:, :, None]
+        total = sum_terms(model.class_probs_of(draw), parts).log()[:, :, None]
         by_block = {block: intervals.log_odds(part.log(), self.against) for block, part in parts.items()}
         return by_block, intervals.log_odds(total, self.against)[:, :, 0]
 

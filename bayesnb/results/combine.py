@@ -36,7 +36,7 @@ from bayesnb.families.base import Family, Score
 from bayesnb.families.parts.student_t import raise_student
 from bayesnb.families.powers import by_view
 from bayesnb.families.views import Views
-from bayesnb.model.class_prior import joint_score
+from bayesnb.model.class_prior import joint, joint_score
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.products import Linear
@@ -47,6 +47,11 @@ from bayesnb.primitives.scoring import predictive_tables, prepare_likelihood, pr
 def add_terms(model: NaiveBayes, params: Sites | None = None) -> Score:
     """The sum, given the parameters, or with them integrated out if there are none."""
     return prepare_predictive(model) if params is None else prepare_likelihood(model, params)
+
+
+def sum_terms(class_probs: Array, terms: Mapping[str, LogProb]) -> LogProb:
+    """The sum from terms that are laid out, by block [N, K, F]. Pure JAX."""
+    return joint(class_probs, [jax.tree.map(lambda part: part.sum(-1), part) for part in terms.values()])
 
 
 def raise_to_powers(model: NaiveBayes, powers: Mapping[str, Array] | None) -> Score:
@@ -68,23 +73,23 @@ def average_inclusion(model: NaiveBayes, pooled: Mapping[str, Family], log_odds:
 def add_forests(score: Score, log_ratio: Callable[[Any], Array], power: Array | float) -> Score:
     """A score of the features as if they were independent, and the log ratio [N, K] of forests times its power."""
 
-    def joint(arrays: Any) -> LogProb:
+    def of_rows(arrays: Any) -> LogProb:
         found = score(arrays)
         return LogProb(found.finite + power * log_ratio(arrays), found.zeros)
 
-    return joint
+    return of_rows
 
 
-def average_draws(joint: Callable[[Sites], LogProb], draws: Sites) -> LogProb:
-    """The mean over draws [S, ...] of the ``joint`` p(y, x | draw). Pure JAX."""
+def average_draws(of_draw: Callable[[Sites], LogProb], draws: Sites) -> LogProb:
+    """The mean over draws [S, ...] of p(y, x | draw), a function of one. Pure JAX."""
     draws = jax.tree.map(jnp.asarray, draws)
     num_draws = jax.tree.leaves(draws)[0].shape[0]
 
     def add(total: LogProb, draw: Sites) -> tuple[LogProb, None]:
-        return total.plus(joint(draw)), None
+        return total.plus(of_draw(draw)), None
 
     first, rest = jax.tree.map(lambda a: a[0], draws), jax.tree.map(lambda a: a[1:], draws)
-    total, _ = jax.lax.scan(add, joint(first), rest)
+    total, _ = jax.lax.scan(add, of_draw(first), rest)
     return LogProb(total.finite - jnp.log(num_draws), total.zeros)
 
 

@@ -21,10 +21,9 @@ from bayesnb.arrays.placement import is_traced, on_host, promote_dtypes, to_host
 from bayesnb.arrays.sparse import dense
 from bayesnb.arrays.typing import Array
 from bayesnb.families.base import Family
-from bayesnb.model.class_prior import joint
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.results.combine import raise_terms
+from bayesnb.results.combine import raise_terms, sum_terms
 from bayesnb.rows import arguments
 
 AT_ONCE = 1 << 26
@@ -137,7 +136,7 @@ def _under_every_draw(
 def _probabilities(model: NaiveBayes, powers: Any, rows: dict[str, Array], draw: Sites) -> Array:
     if powers is None:
         return model.log_likelihood(draw, rows).shares()
-    return joint_of_terms(model.class_probs_of(draw), feature_terms(model, draw, powers, rows)).shares()
+    return sum_terms(model.class_probs_of(draw), feature_terms(model, draw, powers, rows)).shares()
 
 
 @dataclass(frozen=True)
@@ -178,8 +177,3 @@ def feature_terms(
             part = part._replace(finite=raise_terms(family, part.finite, powers[name], arrays[name]))
         terms[name] = part
     return terms
-
-
-def joint_of_terms(class_probs: Array, terms: Mapping[str, LogProb]) -> LogProb:
-    """log p(y = k, x), [N, K], from class probabilities and the terms of all features."""
-    return joint(class_probs, [jax.tree.map(lambda part: part.sum(-1), part) for part in terms.values()])
