@@ -10,8 +10,11 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.special
+from jax.scipy.special import gammaln
 
 from bayesnb.arrays.placement import Array, on_host
 
@@ -35,12 +38,14 @@ inverse = _either(np.linalg.inv, jnp.linalg.inv)
 isfinite = _either(np.isfinite, jnp.isfinite)
 isnan = _either(np.isnan, jnp.isnan)
 log = _either(np.log, jnp.log)
+log_gamma = _either(scipy.special.gammaln, gammaln)
 log1p = _either(np.log1p, jnp.log1p)
 maximum = _either(np.maximum, jnp.maximum)
 minimum = _either(np.minimum, jnp.minimum)
 moveaxis = _either(np.moveaxis, jnp.moveaxis)
 ones_like = _either(np.ones_like, jnp.ones_like)
 repeat = _either(np.repeat, jnp.repeat)
+sigmoid = _either(scipy.special.expit, jax.nn.sigmoid)
 split = _either(np.split, jnp.split)
 sqrt = _either(np.sqrt, jnp.sqrt)
 square = _either(np.square, jnp.square)

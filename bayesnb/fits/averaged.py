@@ -27,7 +27,6 @@ from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.base import Family
 from bayesnb.fits.closed_form import gather
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.numerics.stable import sigmoid
 from bayesnb.primitives.scoring import Score
 from bayesnb.results.classifier import Classifier, Posterior
 from bayesnb.results.combine import average_inclusion
@@ -133,7 +132,7 @@ class AveragedPosterior(Classifier):
         for name, family in self.model.families.items():
             odds = self.log_odds[name]
             u = jax.random.uniform(jax.random.fold_in(keys[2], len(params)), (num_draws, *odds.shape))
-            depends = namespace(odds).asarray(u) < sigmoid(odds)[None]
+            depends = namespace(odds).asarray(u) < either.sigmoid(odds)[None]
             for column, (site, value) in enumerate(by_own[name].items()):
                 of_column = "_" in site  # such as probs_3
                 mask = depends[:, column : column + 1] if of_column else depends
@@ -220,4 +219,8 @@ def _one_class(family: Family) -> Family:
 
 
 def _probability(model: NaiveBayes, log_odds: dict[str, Array]) -> Any:
-    return sigmoid(log_odds["x"]) if model.single else {name: sigmoid(log_odds[name]) for name in model.families}
+    return (
+        either.sigmoid(log_odds["x"])
+        if model.single
+        else {name: either.sigmoid(log_odds[name]) for name in model.families}
+    )

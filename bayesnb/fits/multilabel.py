@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.compute import compute
+from bayesnb.arrays.either import sigmoid
 from bayesnb.arrays.placement import as_array, is_traced, known, on_host, to_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
@@ -31,7 +32,6 @@ from bayesnb.fits.closed_form import (
 )
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.numerics.stable import sigmoid
 from bayesnb.primitives.scoring import Score
 from bayesnb.primitives.sums import Labels
 from bayesnb.results.classifier import PointEstimate, Posterior

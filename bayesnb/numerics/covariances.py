@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln
 
-from bayesnb.arrays.placement import Array, is_traced, namespace
+from bayesnb.arrays import either
+from bayesnb.arrays.placement import Array, known
 from bayesnb.numerics import log_gamma, stable
 
 SMALL_CHANGE = 1e-3
@@ -38,12 +39,12 @@ def outer(vector: Array) -> Array:
 
 def variances(matrix: Array) -> Array:
     """The diagonal, [..., D]."""
-    return namespace(matrix).diagonal(matrix, axis1=-2, axis2=-1)
+    return either.diagonal(matrix, axis1=-2, axis2=-1)
 
 
 def log_determinant(factor: Array) -> Array:
     """log |L L'| from the lower factor."""
-    return 2.0 * namespace(factor).log(variances(factor)).sum(axis=-1)
+    return 2.0 * either.log(variances(factor)).sum(axis=-1)
 
 
 def log_determinant_excess(count: Array, fitted: Array, old: Array, new: Array, seen: Array) -> Array:
@@ -126,9 +127,10 @@ def require_covariance(owner: str, value: Array, *, may_be_idle: bool = False) -
     shape = np.shape(value)
     if len(shape) not in (2, 3) or shape[-1] != shape[-2]:
         raise ValueError(f"{owner} must be an array [D, D] or [K, D, D], got shape {shape}")
-    if is_traced(value):
+    matrices = known(value)
+    if matrices is None:
         return
-    matrices = np.asarray(value) if len(shape) == 3 else np.asarray(value)[None]
+    matrices = matrices if len(shape) == 3 else matrices[None]
     if not (np.abs(matrices - matrices.transpose(0, 2, 1)) <= 1e-4 * np.abs(matrices).max(initial=0)).all():
         raise ValueError(f"{owner} must be symmetric: use (S + S.T) / 2")
     columns = (variances(matrices) != 0).any(axis=0) | (not may_be_idle)

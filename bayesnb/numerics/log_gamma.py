@@ -7,9 +7,8 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-import scipy.special
-from jax.scipy.special import gammaln
 
+from bayesnb.arrays import either
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.sparse import bytes_per_row, cells_by_row, part_of, sums_between
 from bayesnb.arrays.threads import in_threads, row_blocks
@@ -17,9 +16,7 @@ from bayesnb.arrays.threads import in_threads, row_blocks
 
 def log_factorial(x: Array) -> Array:
     """log x! = log Gamma(x + 1), on the host or the device."""
-    if on_host(x):
-        return scipy.special.gammaln(np.add(x, 1.0, dtype=np.float64))
-    return gammaln(jnp.asarray(x, jnp.promote_types(x.dtype, jnp.result_type(float))) + 1.0)
+    return either.log_gamma(either.floats(x) + 1.0)
 
 
 def row_log_factorials(x: Any) -> Array:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
-import scipy.special
 
-from bayesnb.arrays.placement import Array, on_host
+from bayesnb.arrays.placement import Array
 
 NEVER = -1e30
 """The log of a weight that counts as zero; unlike -inf it has a gradient, and in float32 sums of it are finite."""
@@ -65,8 +63,3 @@ def safe_log1p(x: Array) -> Array:
     """log(1 + x), or 0 if x is -1, as ``safe_log``."""
     inside = x > -1
     return jnp.where(inside, jnp.log1p(jnp.where(inside, x, 0.0)), 0.0)
-
-
-def sigmoid(x: Array) -> Array:
-    """1 / (1 + exp(-x)), by scipy on the host."""
-    return scipy.special.expit(x) if on_host(x) else jax.nn.sigmoid(x)
