@@ -16,11 +16,10 @@ from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from scipy.special import betaincinv
 
-from bayesnb.arrays.placement import on_host
+from bayesnb.arrays import either
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.typing import Array, Estimator, Table
 from bayesnb.arrays.user_warnings import warn
@@ -144,7 +143,7 @@ def estimate_class_probs(
     else:
         low, high = _beta_quantiles(centre, np.diagonal(covariance), ends)
     numbers = probs, Interval(low, high), draws
-    probs, interval, draws = numbers if on_host(shares) else jax.tree.map(jnp.asarray, numbers)
+    probs, interval, draws = jax.tree.map(lambda part: either.like(part, shares), numbers)
     return ClassProbsEstimate(probs, interval, fit.with_class_probs(probs), draws)
 
 

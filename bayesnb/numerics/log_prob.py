@@ -14,8 +14,9 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
+from bayesnb.arrays import either
 from bayesnb.arrays.compiled import compiled_unless_few
-from bayesnb.arrays.placement import Array, namespace, on_host
+from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.threads import in_threads, row_blocks
 
 NO_CLASS = 1e9
@@ -43,18 +44,17 @@ class LogProb(NamedTuple):
 
     def plus(self, other: LogProb) -> LogProb:
         """The sum of two probabilities; if their numbers of zeros differ, only the one with fewer counts."""
-        xp = namespace(self.finite)
         if self.zeros is None and other.zeros is None:
-            return LogProb(xp.logaddexp(self.finite, other.finite), None)
-        ours, theirs = (xp.zeros_like(p.finite) if p.zeros is None else p.zeros for p in (self, other))
-        fewest = xp.minimum(ours, theirs)
-        here, there = xp.where(ours == fewest, self.finite, -xp.inf), xp.where(theirs == fewest, other.finite, -xp.inf)
-        return LogProb(xp.logaddexp(here, there), fewest)
+            return LogProb(either.logaddexp(self.finite, other.finite), None)
+        ours, theirs = (either.zeros_like(p.finite) if p.zeros is None else p.zeros for p in (self, other))
+        fewest = either.minimum(ours, theirs)
+        here = either.where(ours == fewest, self.finite, -np.inf)
+        there = either.where(theirs == fewest, other.finite, -np.inf)
+        return LogProb(either.logaddexp(here, there), fewest)
 
     def log(self) -> Array:
         """The logarithm, -inf if impossible."""
-        xp = namespace(self.finite)
-        return self.finite if self.zeros is None else xp.where(self.zeros > 0, -xp.inf, self.finite)
+        return self.finite if self.zeros is None else either.where(self.zeros > 0, -np.inf, self.finite)
 
     def normalise(self) -> Array:
         """The logarithm of each entry's share of its row: log p / sum_k p, along the last axis. Never NaN."""
@@ -73,7 +73,7 @@ class LogProb(NamedTuple):
         if self.zeros is None:
             return self.finite
         fewest = self.zeros.min(axis=-1, keepdims=True)
-        return namespace(self.finite).where(self.zeros == fewest, self.finite, -np.inf)
+        return either.where(self.zeros == fewest, self.finite, -np.inf)
 
     def _host_shares(self, *, logs: bool) -> Array:
         """The shares of numpy rows, or their logarithms, in threads.
@@ -144,10 +144,9 @@ def _add(a: Array | None, b: Array | None) -> Array | None:
 
 def logsumexp(x: Array) -> Array:
     """log sum exp along the last axis, -inf for a row of -inf."""
-    xp = namespace(x)
-    top = xp.max(x, axis=-1, keepdims=True)
-    top = xp.where(xp.isfinite(top), top, 0.0)
-    total = xp.sum(xp.exp(x - top), axis=-1)
+    top = x.max(axis=-1, keepdims=True)
+    top = either.where(either.isfinite(top), top, 0.0)
+    total = either.exp(x - top).sum(axis=-1)
     positive = total > 0
     # the inner where keeps the gradient of an impossible row finite
-    return xp.where(positive, xp.log(xp.where(positive, total, 1.0)) + top[..., 0], -xp.inf)
+    return either.where(positive, either.log(either.where(positive, total, 1.0)) + top[..., 0], -np.inf)

@@ -9,8 +9,8 @@ import jax
 import numpy as np
 from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
+from bayesnb.arrays import either
 from bayesnb.arrays.compute import compute_rows
-from bayesnb.arrays.placement import namespace
 from bayesnb.arrays.pytree import pytree
 from bayesnb.arrays.typing import Array, ArrayLike
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
@@ -75,7 +75,7 @@ class Draws(Classifier):
         """The same draws for a population with these class probabilities [K]."""
         model = self.model.with_class_probs(class_probs)
         draws = self.model.class_probs_of(self.params)
-        probs = namespace(draws).broadcast_to(model.class_probs, draws.shape)
+        probs = either.broadcast_to(model.class_probs, draws.shape)
         own = {**self.model.own_params(self.params), "class_probs": probs}
         return replace(self, model=model, params=model.spell(own))
 
