@@ -20,7 +20,9 @@ What one caller needs besides, such as a plot or an explanation, is a ``functool
 caller, with a default for every family.
 
 The tests check the laws that every family obeys, such as prior times likelihood equals evidence times posterior.
-Arrays are numpy's or JAX's, traced or not; a family never checks which. Missing cells are NaN.
+Arrays are numpy's or JAX's, traced or not; a family does not check which (``Histogram`` and ``Views`` do where rows are
+left out, for which they have tables in numpy). What rows and statistics need of numpy's functions is in
+``arrays.either``, and ``known`` gives values to check. Missing cells are NaN.
 """
 
 from __future__ import annotations
