@@ -17,6 +17,7 @@ from bayesnb.arrays.placement import Array, known
 from bayesnb.families.base import Hyperparameter, Params, pytree
 from bayesnb.families.parts.beta import BetaFamily, TrialStatistics
 from bayesnb.numerics import log_gamma, stable
+from bayesnb.primitives import log_factorials
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.sums import ClassSums
 
@@ -137,8 +138,8 @@ class Binomial(BetaFamily):
 
 def _log_coefficients(successes: Array, totals: Array) -> Array:
     """log C(t, x), cell by cell."""
-    parts = log_gamma.log_factorial(successes) + log_gamma.log_factorial(totals - successes)
-    return log_gamma.log_factorial(totals) - parts
+    parts = log_factorials.log_factorial(successes) + log_factorials.log_factorial(totals - successes)
+    return log_factorials.log_factorial(totals) - parts
 
 
 def _totals(given: Any) -> int | tuple[int, ...] | None:

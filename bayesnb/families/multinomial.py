@@ -30,7 +30,7 @@ from bayesnb.families.parts.word_counts import (
 )
 from bayesnb.numerics import dirichlet, log_gamma, stable
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives import products
+from bayesnb.primitives import log_factorials, products
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.sums import ClassSums
 
@@ -166,7 +166,7 @@ class Multinomial(LinearFamily):
         """The log multinomial coefficient, log n! - sum log x_d!, 0 for a missing row."""
         seen = self.seen(x)
         x = x if seen is None else either.where(seen, x, 0)
-        return log_gamma.row_log_coefficients(x)
+        return log_factorials.row_log_coefficients(x)
 
     def log_predictive_terms(self, x: Array) -> Array:
         return _dirichlet_multinomial(whole(self.concentration)[None], counts_of(x)[:, None, :])

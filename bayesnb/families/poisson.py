@@ -18,7 +18,7 @@ from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.statistics import Statistics
 from bayesnb.families.parts.support import require_shapes
 from bayesnb.numerics import log_gamma, stable
-from bayesnb.primitives import products
+from bayesnb.primitives import log_factorials, products
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.sums import ClassSums
 
@@ -107,7 +107,7 @@ class Poisson(LinearFamily):
 
     def statistics(self, x: Array, z: ClassSums) -> PoissonStatistics:
         seen = self.seen(x)
-        log_base = z.base(lambda: -log_gamma.log_factorial(x), seen)
+        log_base = z.base(lambda: -log_factorials.log_factorial(x), seen)
         return PoissonStatistics(z.sum(x, seen), z.cell_counts(seen, x.shape[1]), log_base)
 
     def update(self, statistics: PoissonStatistics) -> Self:
@@ -138,7 +138,7 @@ class Poisson(LinearFamily):
     def row_base_measure(self, x: Array) -> Array:
         """-sum_d log x_d! over observed cells."""
         seen = self.seen(x)
-        return -log_gamma.row_log_factorials(x if seen is None else either.where(seen, x, 0))
+        return -log_factorials.row_log_factorials(x if seen is None else either.where(seen, x, 0))
 
     def predictive_tables(self) -> tuple[Self, Linear]:
         # the linear term in x cancels against the rest, so float32 rows are scored in float64

@@ -1,44 +1,11 @@
-"""Log-factorials of cells, and differences of log-gammas that keep their digits."""
+"""Differences of log-gammas that keep their digits."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays import either
-from bayesnb.arrays.placement import Array, on_host
-from bayesnb.arrays.sparse import bytes_per_row, cells_by_row, part_of, sums_between
-from bayesnb.arrays.threads import in_threads, row_blocks
-
-
-def log_factorial(x: Array) -> Array:
-    """log x! = log Gamma(x + 1), on the host or the device."""
-    return either.log_gamma(either.floats(x) + 1.0)
-
-
-def row_log_factorials(x: Any) -> Array:
-    """sum_d log x_nd! of rows, [N]; on the host in float64, for sparse rows too."""
-    return _of_rows(_log_factorials_between, x) if on_host(x) else log_factorial(x).sum(axis=-1)
-
-
-def row_log_coefficients(x: Any) -> Array:
-    """log n! - sum_d log x_nd!, n = sum_d x_nd, of rows, [N]; on the host in float64, for sparse rows too."""
-    if not on_host(x):
-        return log_factorial(x.sum(axis=-1)) - row_log_factorials(x)
-    return _of_rows(lambda *cells: log_factorial(sums_between(*cells)) - _log_factorials_between(*cells), x)
-
-
-def _of_rows(function: Callable[[Array, Array], Array], x: Any) -> Array:
-    """``function`` of cells and row pointers, by blocks of numpy or sparse rows."""
-    parts = in_threads(lambda rows: function(*cells_by_row(part_of(x, rows))), row_blocks(x.shape[0], bytes_per_row(x)))
-    return np.concatenate(parts) if parts else np.zeros(0)
-
-
-def _log_factorials_between(cells: Array, pointers: Array) -> Array:
-    return sums_between(log_factorial(cells), pointers)
+from bayesnb.arrays.placement import Array
 
 
 def log_gamma_ratio(a: Array, x: Array, unit: Array | float = 1.0) -> Array:

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 import bayesnb as nb
 from bayesnb.arrays import threads
 from bayesnb.fits.bootstrap import bootstrap, bootstrap_weights
-from bayesnb.numerics import log_gamma
+from bayesnb.primitives import log_factorials
 from bayesnb.primitives.sums import HostSums, Labels
 from tests import cases
 
@@ -197,7 +197,7 @@ def test_sparse_rows(key, rng, labels):
 
 def test_replicates_compute_no_base_measure(key, monkeypatch):
     """log x! does not depend on the parameters."""
-    monkeypatch.delattr(log_gamma, "log_factorial")
+    monkeypatch.delattr(log_factorials, "log_factorial")
     bootstrap(nb.NaiveBayes(nb.Poisson()), [[1], [2], [0], [3]], [0, 0, 1, 1], key=key, replicates=R)
 
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.arrays import threads
-from bayesnb.numerics import log_gamma
+from bayesnb.primitives import log_factorials
 from bayesnb.primitives.sums import Labels, class_sums
 
 
@@ -111,7 +111,7 @@ def test_parameters_ask_for_no_base_measure(rng, monkeypatch, family, fit):
         raise AssertionError("nobody asked for the evidence")
 
     for name in ("log_factorial", "row_log_coefficients", "row_log_factorials"):
-        monkeypatch.setattr(log_gamma, name, refuse)
+        monkeypatch.setattr(log_factorials, name, refuse)
     given = fit(model, X, y)
     for site, value in expected.params.items():
         assert_array_equal(given.params[site], value)
