@@ -20,6 +20,7 @@ from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import log_factorials, products
 from bayesnb.primitives.codes import Codes
 from bayesnb.primitives.sums import Labels, class_sums
+from bayesnb.rows.checks import check_fit
 from bayesnb.sklearn import BernoulliNB
 
 
@@ -208,8 +209,11 @@ def test_no_weight_hides_what_is_no_measurement(rng, weight, first):
 @pytest.mark.parametrize("family", [nb.Normal, nb.Bernoulli])
 def test_a_class_of_ones_own_that_refuses_fits_is_asked(family):
     class Mine(family):
-        def check_fit(self, x, block):
-            raise ValueError(f"block {block!r} of {x.shape[1]} columns cannot be fitted")
+        """One whose fits are refused."""
+
+    @check_fit.register(Mine)
+    def _(_, x, block):
+        raise ValueError(f"block {block!r} of {x.shape[1]} columns cannot be fitted")
 
     with pytest.raises(ValueError, match="block 'x' of 1 columns cannot be fitted"):
         nb.sufficient_statistics(nb.NaiveBayes(Mine()), [[0.0], [1.0], [1.0], [0.0]], [0, 0, 1, 1])
