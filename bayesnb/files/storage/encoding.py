@@ -21,7 +21,7 @@ from bayesnb.arrays.placement import allow_promotion
 from bayesnb.arrays.pytree import fields_of
 from bayesnb.families import Family, NormalScores
 from bayesnb.families.parts.statistics import Statistics
-from bayesnb.files.storage.saved_estimators import check_estimator
+from bayesnb.files.storage.saved_estimators import FIRST_SCHEMAS, check_estimator, first_schema, name_parts
 from bayesnb.files.storage.saved_forests import FirstPairs
 from bayesnb.files.storage.saved_results import check_result
 from bayesnb.fits.averaged import AveragedPosterior
@@ -61,10 +61,10 @@ SPELLED = (Spelling, Site, Part, Cells, Positions)
 
 OPTIONAL = {
     "NaiveBayes": "spelling", "ModelStatistics": "classes", "ForestStatistics": "classes", "Schema": "informative",
-    "Histogram": "found",
+    "Histogram": "found", "Column": "width", "WordColumn": "width",
 }  # fmt: skip
 """By type, the field that is saved only where it is set: how a recognised model is shown, the names of classes,
-the columns whose missing cells are informative, edges that were found."""
+the columns whose missing cells are informative, edges that were found, and widths, which version 0.1.0 had not."""
 
 MODEL_FIELDS = (
     "families", "single", "num_classes", "class_concentration", "class_probs", "priors", "columns", "spelling"
@@ -225,6 +225,8 @@ class _Unreadable(ValueError):
 
 def _node(name: str, codes: dict[str, Any], arrays: Arrays) -> Any:
     cls = node_type(name)
+    if name in FIRST_SCHEMAS:
+        return first_schema(name, {field: decode(code, arrays) for field, code in codes.items()})
     if cls is None:
         raise ValueError(f"{name!r} is not a part of a result; define a family of your own before loading a fit of it")
     if cls is PairStatistics and set(codes) == set(FirstPairs._fields):
@@ -249,6 +251,8 @@ def _node(name: str, codes: dict[str, Any], arrays: Arrays) -> Any:
     if isinstance(getattr(node, "pairs", None), FirstPairs):
         blocks = node.blocks if cls is ForestStatistics else node.posterior.statistics.blocks
         object.__setattr__(node, "pairs", node.pairs.of_blocks(blocks))
+    if cls is BlocksSchema:
+        object.__setattr__(node, "parts", name_parts(node.parts))
     return node
 
 

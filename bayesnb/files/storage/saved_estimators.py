@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy as np
 from bayesnb.files.storage.saved_results import check_result, check_statistics, require_alike
 from bayesnb.frames.blocks import AnySchema, BlocksSchema
 from bayesnb.frames.column_kinds import KINDS, SKIP, Column, in_order
+from bayesnb.frames.schema import Schema
 from bayesnb.frames.words import WordColumn, vectorizer_of
 from bayesnb.rows.checks import match_statistics
 from bayesnb.rows.packing import columns_behind
@@ -17,6 +20,31 @@ from bayesnb.sklearn.settings import has_views, require, require_temper, specifi
 
 MOST_COLUMNS = 1 << 24
 """The widest array of a file."""
+
+FIRST_SCHEMAS = ("FrameSchema", "ArraySchema")
+"""What version 0.1.0 had in place of ``Schema``."""
+
+
+def first_schema(name: str, fields: Mapping[str, Any]) -> Schema:
+    """The schema in a file of version 0.1.0: columns of a frame, or the kinds of an array's and their families."""
+    informative = fields.get("informative", ())
+    if name == "FrameSchema":
+        return Schema(fields["columns"], fields["family"], informative)
+    sizes, columns = iter(fields["sizes"]), []
+    for kind, run in groupby(fields["kinds"]):
+        width = len([*run])
+        if kind == "categorical":
+            columns += [Column("", kind, range(next(sizes))) for _ in range(width)]
+        elif kind in fields["own"]:
+            columns.append(Column("", "own", family=fields["own"][kind], own_block=kind.lower(), width=width))
+        else:
+            columns.append(Column("", kind, inferred=fields["inferred"], width=width))
+    return Schema(tuple(columns), informative=informative, named=False)
+
+
+def name_parts(parts: Mapping[str, Schema]) -> dict[str, Schema]:
+    """The parts of a ``BlocksSchema``, with the names that those of version 0.1.0 had not."""
+    return {name: part if part.prefix else replace(part, prefix=name) for name, part in parts.items()}
 
 
 def check_estimator(estimator: Any) -> None:
