@@ -26,6 +26,7 @@ REASONS = {
     "NaiveBayes.certificate": "its class is in a layer above",
     "ModelStatistics.blocks": "of each family its own",
     "ModelStatistics.__init__(blocks)": "of each family its own",
+    "ForestStatistics.__init__(blocks)": "of each family its own",
     "ModelStatistics.pool(return)": "of each family its own",
     "ModelStatistics.with_block(statistics)": "of each family its own",
     "Scoring": "the contract of models and of families: parameters and rows are those of either",
