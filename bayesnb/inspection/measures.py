@@ -37,7 +37,7 @@ is_continuous.register(Multinomial, lambda _: False)
 @density_share.register(MultivariateNormal)
 def _(family: Any) -> Array:
     scale = np.asarray(family.prior[-1])  # 0 for a column of one value, whose factor is 1
-    return scale.reshape(-1, scale.shape[-1]).any(axis=0) * 1.0
+    return scale.any(axis=tuple(range(scale.ndim - 1))) * 1.0
 
 
 is_continuous.register(Histogram, lambda _: True)

@@ -18,6 +18,7 @@ from numpyro.infer.util import log_density
 
 import bayesnb as nb
 from bayesnb.forests.columns import has_categories
+from bayesnb.inspection.measures import density_share
 from tests.fuzz.data import Problem
 from tests.fuzz.forms import SINGLE, forms, label_forms
 from tests.fuzz.sentences import Refused, answer
@@ -304,7 +305,7 @@ def a_unit_changes_no_evidence(problem: Problem) -> None:
 def log_priors_are_those_of_the_program(problem: Problem) -> None:
     """The log priors and log likelihoods of a draw add up to NumPyro's log density of the program."""
     fitted = fit(problem)
-    dense = [share for family in fitted.prior.families.values() for share in family.density_share]
+    dense = [share for family in fitted.prior.families.values() for share in density_share(family)]
     measured = {"normal", "shared", "covariance", "discriminant"} & {*problem.size.kinds}
     if not problem.num_rows or (measured and 0.0 in dense) or problem.offset:
         return  # a column of one value has no density

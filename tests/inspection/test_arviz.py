@@ -491,3 +491,10 @@ def test_the_attributes_name_the_base_measure_of_each_column(key, tmp_path):
     assert {block: data.attrs[f"{block}_base_measure"] for block in families} == expected
     if find_spec("h5netcdf") or find_spec("netCDF4"):
         data.to_netcdf(str(tmp_path / "draws.nc"))
+
+
+@pytest.mark.parametrize("family", [nb.Normal(), nb.MultivariateNormal()])
+def test_a_block_without_columns_is_converted(family):
+    fit = nb.fit_posterior(nb.NaiveBayes(family), np.zeros((4, 0)), [0, 1, 0, 1])
+    data = nb.to_arviz(fit, key=jax.random.key(0), num_samples=2, num_chains=1)
+    assert data["posterior"]["x_loc"].shape == (1, 2, 2, 0)
