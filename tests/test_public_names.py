@@ -9,6 +9,7 @@ import sys
 from importlib.util import find_spec
 
 import pytest
+from numpy.testing import assert_array_equal
 
 import bayesnb as nb
 from bayesnb.arrays.wrong_names import ELSEWHERE
@@ -84,3 +85,12 @@ def test_help_is_a_table_of_contents():
 def test_a_name_that_is_not_there():
     with pytest.raises(AttributeError, match="fit_map2"):
         nb.fit_map2  # noqa: B018
+
+
+def test_rows_are_taken_by_name_alone():
+    model, rows = nb.NaiveBayes(nb.Bernoulli()), {"X": [[0.0], [1.0], [1.0]], "y": [0, 1, 0]}
+    for function in (nb.fit_mle, nb.fit_map, nb.fit_posterior, nb.sufficient_statistics):
+        function(model=model, **rows)
+    fit = nb.fit_posterior(model, **rows)
+    nb.leave_one_out(model=model, **rows)
+    assert_array_equal(fit.predict_proba(X=rows["X"]), fit.predict_proba(rows["X"]))

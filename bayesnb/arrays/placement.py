@@ -202,7 +202,7 @@ def with_automatic_axes(function: Function, *, by_rows: bool = False) -> Functio
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        placed = _find_explicit(*args[1:], *options.values(), args[0])
+        placed = _find_explicit(*args[1:], *options.values(), *args[:1])
         if placed is None:
             return function(*args, **options)
         mesh = placed.mesh.abstract_mesh
