@@ -238,12 +238,14 @@ def infer_kinds(X: Array, before: tuple[str, ...], seen: Undecided) -> tuple[tup
 
 def _find_flags(X: Array, among: Array) -> tuple[Array, Array]:
     """Which columns ``among`` [D] hold zeros, ones and NaN only, and which of these hold both, or all of them do."""
-    places = np.flatnonzero(among & (X.dtype.kind != "m"))  # numpy compares durations with numbers no more
+    flags, both = np.zeros((2, X.shape[1]), bool)
+    if X.dtype.kind == "m":  # numpy compares durations with numbers no more; they are refused later
+        return flags, both
+    places = np.flatnonzero(among)
     for rows in (X[:100], X):  # the first rows settle it for most columns
         cells = rows if len(places) == X.shape[1] else rows[:, places]
         zero, one = cells == 0, cells == 1
         kept = (zero | one | np.isnan(cells)).all(axis=0)
         places, zeros, ones = places[kept], zero.any(axis=0)[kept], one.any(axis=0)[kept]
-    flags, both = np.zeros((2, X.shape[1]), bool)
     flags[places], both[places] = True, zeros & ones
     return flags, both if not flags.all() else flags & zeros.any() & ones.any()
