@@ -127,7 +127,7 @@ def _completions(family: nb.Family, X: Any) -> tuple[Any, Any, np.ndarray]:
             nb.Poisson: lambda: 400,
             nb.Binomial: lambda: (family.total_count or (0, 5))[1] + 1,
         }
-        size = sizes[type(family)]() if type(family) in sizes else family._sizes_of(2)[1]
+        size = sizes[type(family)]() if type(family) in sizes else family.sizes_of(2)[1]
         row, values = np.ones((1, case_columns(X))), np.arange(size)
         measure = np.ones(size)
     hole, filled = row.copy(), np.repeat(row, len(values), axis=0)

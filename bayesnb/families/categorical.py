@@ -79,7 +79,7 @@ class Categorical(Family):
         return self._replace(num_categories=sizes, concentration=broadcast(value, flat, "concentration"))
 
     def axis_sizes(self, num_classes: int, num_columns: int) -> Mapping[str, int]:
-        return {"K": num_classes, "S": sum(self._sizes_of(num_columns))}
+        return {"K": num_classes, "S": sum(self.sizes_of(num_columns))}
 
     @property
     def declared_columns(self) -> int | None:
@@ -135,7 +135,7 @@ class Categorical(Family):
         return unless_all(seen & (either.floor(x) == x) if jnp.issubdtype(x.dtype, jnp.floating) else seen)
 
     def statistics(self, x: Array, z: ClassSums) -> CategoricalStatistics:
-        sizes = self._sizes_of(x.shape[1])
+        sizes = self.sizes_of(x.shape[1])
         return CategoricalStatistics(z.table(self.codes(x), sum(sizes)), sizes)
 
     def update(self, statistics: CategoricalStatistics) -> Self:
@@ -196,22 +196,22 @@ class Categorical(Family):
         return ratio[:, starts_of(self._sizes)[:-1]]
 
     def category_sizes(self, num_columns: int) -> tuple[int, ...]:
-        return self._sizes_of(num_columns)
+        return self.sizes_of(num_columns)
 
     # columns laid end to end
 
     @property
     def _sizes(self) -> tuple[int, ...]:
-        return self._sizes_of(1)
+        return self.sizes_of(1)
 
-    def _sizes_of(self, num_columns: int) -> tuple[int, ...]:
+    def sizes_of(self, num_columns: int) -> tuple[int, ...]:
         """The number of categories of each of ``num_columns`` columns."""
         given = self.num_categories
         return (given,) * num_columns if isinstance(given, int) else tuple(given)
 
     def codes(self, x: Array) -> Codes:
         """The cells, with the places of their categories in [0, S); ValueError for a wrong number of columns."""
-        sizes = self._sizes_of(x.shape[1])
+        sizes = self.sizes_of(x.shape[1])
         if len(sizes) != x.shape[1]:
             raise ValueError(f"rows have {x.shape[1]} columns, but categories were declared for {len(sizes)}")
         return Codes(x, starts_of(sizes), self.seen)

@@ -220,7 +220,8 @@ def _owner(family: Family, by: str) -> np.ndarray[Any, Any]:
     if by == "block" or num_features == 1:
         return np.zeros((), int)
     by_category = dict(family.axes).get(_hyperparameter_names(family)[0], "").endswith("S")
-    return np.repeat(np.arange(num_features), family.category_sizes(num_features) if by_category else 1)[None]
+    sizes_of = getattr(family, "sizes_of", family.category_sizes)  # columns that share parameters are one feature
+    return np.repeat(np.arange(num_features), sizes_of(num_features) if by_category else 1)[None]
 
 
 def _warn(fit: EmpiricalPosterior) -> None:

@@ -181,7 +181,7 @@ def accepts(family: Any, statistics: Any) -> bool:
 @accepts.register(Categorical)
 def _(family: Any, statistics: Any) -> bool:
     known = isinstance(statistics, family.statistics_type)
-    return known and statistics.sizes == family.category_sizes(len(statistics.sizes))
+    return known and statistics.sizes == family.sizes_of(len(statistics.sizes))
 
 
 @accepts.register(Histogram)
