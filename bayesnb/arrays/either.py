@@ -7,7 +7,7 @@ Rows are checked and counted, and statistics merged, in the arrays that users ga
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import jax
@@ -50,7 +50,7 @@ sigmoid = _either(scipy.special.expit, jax.nn.sigmoid)
 split = _either(np.split, jnp.split)
 sqrt = _either(np.sqrt, jnp.sqrt)
 square = _either(np.square, jnp.square)
-take = _either(np.take, jnp.take)
+take = _either(np.take, partial(jnp.take, mode="clip"))  # places lie inside: filling would be work
 take_along_axis = _either(np.take_along_axis, jnp.take_along_axis)
 where = _either(np.where, jnp.where)
 zeros_like = _either(np.zeros_like, jnp.zeros_like)

@@ -167,7 +167,8 @@ class ForestPosterior(Classifier):
     def chosen_edges(self) -> Array:
         """1 for the edges of the "best" forest, [F, F] in the order of tables."""
         order = self.layout.order
-        edges: Any = np.arange(len(order))[:, None] == self.parents
+        parents: Any = self.parents
+        edges = np.arange(len(order))[:, None] == parents[None]
         return edges[np.ix_(order, order)].astype(float)
 
     def with_class_probs(self, class_probs: ArrayLike) -> Self:
