@@ -98,7 +98,7 @@ class Views(Family):
 
     @property
     def generative(self) -> Histogram:
-        """The family whose are the program, p(x), the evidence and the parameters."""
+        """The family that gives the program, p(x), the evidence and the parameters."""
         return next(family for family in self.families if type(family) is Histogram)
 
     axes, axis_sizes, declared_columns = of_generative("axes", "axis_sizes", "declared_columns")
