@@ -39,7 +39,7 @@ def explained_predictive(family: Any, x: Array) -> Array:
 @singledispatch
 def merge_words(family: Any, params: Params | None, shown: Array) -> tuple[Any, Params | None]:
     """The family and parameters for the words ``shown``, with all other words merged into a last one."""
-    raise NotImplementedError
+    raise NotImplementedError(f"{type(family).__name__} registers has_word_terms, and so must register merge_words")
 
 
 has_word_terms.register(Multinomial, lambda _: True)
