@@ -15,7 +15,7 @@ from bayesnb.rows.arguments import check_factors
 from bayesnb.rows.model_statistics import subtract
 from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.sklearn.incremental import Which, fade_weights, known_classes
-from bayesnb.sklearn.settings import has_powers, has_views
+from bayesnb.sklearn.settings import has_powers, has_views, schema_of
 
 
 def add_batch(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> Any:
@@ -56,7 +56,7 @@ def take_away(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     rows, labels, weight = estimator._rows(X, y, sample_weight, reset=False)
     schema, classes = estimator.schema_, estimator.classes_
     codes, views = codes_among(classes, labels), has_views(schema, estimator.fit_.model)
-    given, _ = estimator._schema_of(rows, schema)
+    given, _ = schema_of(rows, estimator.likelihoods, estimator.missing, schema)
     model = estimator._model(given, classes, views=views, again=True)
     _, part = given.count(model, given.encode(rows), codes, weight)
     fitted = estimator.statistics_.named(None)

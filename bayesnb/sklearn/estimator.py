@@ -15,12 +15,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayesnb.arrays.placement import is_sparse
 from bayesnb.arrays.typing import ArrayLike, ByColumn, ByLabel, LabelsLike, Rows, Table
 from bayesnb.families import Family
-from bayesnb.frames.blocks import AnySchema, make_schema
-from bayesnb.frames.choices import AUTO, takes_sparse, with_indicators
+from bayesnb.frames.blocks import AnySchema
+from bayesnb.frames.choices import AUTO, takes_sparse
 from bayesnb.frames.classes import names_of
 from bayesnb.frames.column_kinds import SKIP
 from bayesnb.frames.schema import Schema
-from bayesnb.frames.series import Array, DataError, Frame, label
+from bayesnb.frames.series import Array, Frame, label
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier
 from bayesnb.results.decisions import decide
@@ -33,13 +33,13 @@ from bayesnb.sklearn.rows import check_features, check_rows, takes_counts
 from bayesnb.sklearn.settings import (
     FITS,
     costs_by_label,
-    families_of,
     has_views,
     missing_evidence,
     ordered_probs,
     plan,
     require,
     require_temper,
+    schema_of,
     specification,
     weigh_classes,
     weight_by_class,
@@ -332,23 +332,13 @@ class NaiveBayesClassifier(IncrementalClassifier):
         tags.input_tags.positive_only = tags.classifier_tags.poor_score = takes_counts(self)
         return tags
 
-    def _schema_of(self, X: Any, before: AnySchema | None, seen: Any = None) -> tuple[AnySchema, Any]:
-        """The schema of checked rows, and what later rows need to know of their values; see ``make_schema``."""
-        if self.missing is not None and isinstance(self.likelihoods, NaiveBayes):
-            raise DataError(
-                f"missing={self.missing!r} adds a block, and likelihoods is a model with blocks of its own: add a "
-                "Bernoulli block to it, and zeros and ones for missing cells to X"
-            )
-        schema, summaries = make_schema(X, families_of(self.likelihoods), before, seen)
-        return with_indicators(schema, X, self.missing, before), summaries
-
     def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, which: Which) -> None:
         require(self.method, self.smoothing)
         require_temper(self.temper, self.method)
         check_factors(self.forgetting, [], "forgetting")
         more = which == "more"
         earlier = (self.schema_, getattr(self, "_summaries", None)) if more else (None, None)
-        given, summaries = self._schema_of(X, *earlier)
+        given, summaries = schema_of(X, self.likelihoods, self.missing, *earlier)
         encoded = given.encode(X)
         powers: bool | str = False
         if more:

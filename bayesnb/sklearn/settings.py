@@ -20,9 +20,10 @@ from bayesnb.fits.averaged import feature_inclusion, fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import fit_empirical
 from bayesnb.fits.nuts import fit_nuts
-from bayesnb.frames.blocks import AnySchema, BlocksSchema
+from bayesnb.frames.blocks import AnySchema, BlocksSchema, make_schema
+from bayesnb.frames.choices import with_indicators
 from bayesnb.frames.column_kinds import MISSING
-from bayesnb.frames.series import closest
+from bayesnb.frames.series import DataError, closest
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.results.draws import Draws
@@ -189,6 +190,19 @@ def require_temper(how: Any, method: str) -> None:
         raise ValueError(f"temper must be True, False, 'per_feature' or None, got {how!r}")
     if how and method not in ("posterior", "empirical"):
         raise ValueError(f"temper needs method 'posterior' or 'empirical', got '{method}'")
+
+
+def schema_of(
+    X: Any, likelihoods: Any, missing: Any, before: AnySchema | None, seen: Any = None
+) -> tuple[AnySchema, Any]:
+    """The schema of checked rows, and what later rows need to know of their values; see ``make_schema``."""
+    if missing is not None and isinstance(likelihoods, NaiveBayes):
+        raise DataError(
+            f"missing={missing!r} adds a block, and likelihoods is a model with blocks of its own: add a "
+            "Bernoulli block to it, and zeros and ones for missing cells to X"
+        )
+    schema, summaries = make_schema(X, families_of(likelihoods), before, seen)
+    return with_indicators(schema, X, missing, before), summaries
 
 
 def specification(
