@@ -121,16 +121,18 @@ def finds(tree: Path, fault: Fault, tests: list[str], chance: random.Random) -> 
 
 
 def passes(tree: Path, tests: list[str]) -> bool:
-    """Whether all tests pass in the tree, in time."""
+    """Whether all tests pass in the tree, in time; what is neither a pass nor a failure of a test ends the program."""
     names = tree / "tests_to_run.txt"
     names.write_text("\n".join(tests), encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"@{names}"]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-o", f"cache_dir={tree.parent}/cache", f"@{names}"]
     here = {**os.environ, "PYTHONPATH": str(tree)}
     try:
-        done = subprocess.run(command, cwd=tree, env=here, timeout=SECONDS, capture_output=True, check=False)
-        return done.returncode == 0
+        done = subprocess.run(command, cwd=tree, env=here, timeout=SECONDS, capture_output=True, check=False, text=True)
     except subprocess.TimeoutExpired:
         return False
+    if done.returncode not in (0, 1, 2):  # passed, failed, or stopped by an error where tests are collected
+        sys.exit(done.stdout + done.stderr)
+    return done.returncode == 0
 
 
 def main() -> None:
@@ -146,9 +148,12 @@ def main() -> None:
     chance, found = random.Random(options.seed), Counter()
     drawn = draw(options.number, options.covered, chance)
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["git", "clone", "-q", ROOT, folder], check=True)
+        tree = Path(folder, "tree")
+        subprocess.run(["git", "clone", "-q", ROOT, tree], check=True)
+        if not passes(tree, sorted({chance.choice(tests) for _, tests in drawn})):
+            sys.exit("a test fails without a fault")
         for fault, tests in drawn:
-            caught = finds(Path(folder), fault, tests, chance)
+            caught = finds(tree, fault, tests, chance)
             found[fault.path.parts[1], caught] += 1
             said = "found" if caught else "SURVIVED"
             print(f"{said:9} {fault.path}:{fault.line} {fault.kind} {fault.occurrence}, {len(tests)} tests", flush=True)
