@@ -31,6 +31,32 @@ __version__ = "0.1.0"
 
 _lazy, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
+_ELSEWHERE = {
+    "fit": "fit_posterior",
+    "fit_bayes": "fit_posterior",
+    "fit_full_bayes": "fit_posterior",
+    "fit_exact": "fit_posterior",
+    "fit_ml": "fit_mle",
+    "fit_mcmc": "fit_nuts",
+    "fit_hmc": "fit_nuts",
+    "fit_empirical_bayes": "fit_empirical",
+    "Gaussian": "Normal",
+    "GaussianNB": "sklearn.GaussianNB",
+    "MultinomialNB": "sklearn.MultinomialNB",
+    "BernoulliNB": "sklearn.BernoulliNB",
+    "CategoricalNB": "sklearn.CategoricalNB",
+    "ComplementNB": "sklearn.ComplementNB",
+    "Beta": "Bernoulli",
+    "Dirichlet": "Categorical",
+    "Model": "NaiveBayes",
+    "Classifier": "NaiveBayesClassifier",
+    "calibrate": "temper",
+    "loo": "leave_one_out",
+    "bayes_factor": "compare_evidence",
+    "read": "load",
+}
+"""Names that other packages or books use."""
+
 
 def __getattr__(name: str) -> object:
     """The public name, or an error that says which one may be meant."""
@@ -39,6 +65,9 @@ def __getattr__(name: str) -> object:
     except AttributeError:
         if name.startswith("_") or name in __all__:
             raise  # a name that exists failed to load: its own error says why
-        from bayesnb.arrays.wrong_names import meant
+        import difflib
 
-        raise AttributeError(f"module 'bayesnb' has no attribute {name!r}{meant(name, __all__)}") from None
+        known = {other.lower(): right for other, right in _ELSEWHERE.items()} | {one.lower(): one for one in __all__}
+        near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.7)
+        meant = f": did you mean {known[near[0]]}?" if near else ""
+        raise AttributeError(f"module 'bayesnb' has no attribute {name!r}{meant}") from None

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import bayesnb as nb
-from bayesnb.arrays.wrong_names import ELSEWHERE
+from bayesnb import _ELSEWHERE as ELSEWHERE
 
 FUNCTIONS = [name for name in nb.__all__ if inspect.isfunction(getattr(nb, name))]
 

@@ -8,23 +8,39 @@ given to the function as it is. (A random key decides nothing, unless it is trac
 - ``compute_rows`` for all rows: ``compute`` of blocks of a few sizes, so that memory is bounded.
 
 Give functions of a module and hashable static arguments: a new function is traced, or compiled, at every call.
+
+Users' JAX rows in host memory are read as numpy's, ``read_as_numpy``, and their answers given as JAX's, ``put_beside``.
+XLA would compile a program for each number of rows and keep it, some 24 MB for a fit and a prediction. Few rows are
+padded to a power of two, ``fill_up``, and many use the loops for numpy rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import wraps
 from typing import Any, TypeVar
 
 import jax
 import numpy as np
+from jax.sharding import SingleDeviceSharding
 
-from bayesnb.arrays.placement import on_host, pad_rows, padded_size, promote_dtypes
+from bayesnb.arrays.placement import (
+    Array,
+    is_traced,
+    on_host,
+    pad_rows,
+    padded_size,
+    promote_dtypes,
+    with_automatic_axes,
+)
 from bayesnb.arrays.sparse import dense, part_of
 from bayesnb.arrays.threads import require_jax, row_blocks
+from bayesnb.arrays.typing import ObservedRows
 from bayesnb.jaxpr_numpy import is_key, prepare
 
 T = TypeVar("T")
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 LITTLE = 1 << 22
 """The most numbers that numpy computes, those on the way to the result included; beyond, compilation pays.
@@ -94,3 +110,115 @@ def _of_numpy(leaves: list[Any]) -> bool:
         if isinstance(leaf, jax.core.Tracer) or not is_key(leaf):
             return False
     return True
+
+
+FEW_ROWS = 512
+"""The largest number of rows for which one XLA call is faster than the loops."""
+
+
+def find_cpu_rows(X: Any, *others: Any) -> jax.Array | None:
+    """One of the JAX arrays in X if numpy can read all JAX arrays in X and in ``others``, else None."""
+    rows = jax_parts(X)
+    if not rows:
+        return None
+    sparse = any(hasattr(part, "todense") for part in _parts(X) if not isinstance(part, jax.Array))
+    known = [*rows, *(other for other in others if isinstance(other, jax.Array))]
+    return rows[0] if not sparse and all(map(_is_on_cpu, known)) else None
+
+
+def read_as_numpy(given: Any) -> Any:
+    """Rows, or another array, with JAX arrays replaced by numpy arrays that share their memory."""
+    if isinstance(given, ObservedRows):
+        return jax.tree.map(read_as_numpy, given)
+    if isinstance(given, Mapping):
+        return {name: read_as_numpy(part) for name, part in given.items()}
+    if isinstance(given, tuple):
+        return tuple(map(read_as_numpy, given))
+    return np.asarray(given) if isinstance(given, jax.Array) else given
+
+
+def put_beside(rows: jax.Array, answer: T, like: Any = None, power: float = 1.0) -> T | None:
+    """The answer as JAX arrays on the device of ``rows``, in the dtypes of ``like`` or in JAX's default precision.
+
+    None if the magnitude of a finite number exceeds m^``power``, where m is the largest number of its new dtype.
+    """
+    numbers, structure = jax.tree.flatten(answer)
+    wanted = [jax.dtypes.canonicalize_dtype(leaf.dtype) for leaf in jax.tree.leaves(answer if like is None else like)]
+    if any(_exceeds(number, dtype, power) for number, dtype in zip(numbers, wanted, strict=True)):
+        return None
+    with np.errstate(under="ignore"):
+        cast = [number.astype(dtype, copy=False) for number, dtype in zip(numbers, wanted, strict=True)]
+    with jax.core.eval_context():  # keeps the answer concrete inside an outer jit
+        # without a commitment JAX may choose the device
+        return jax.tree.unflatten(structure, jax.device_put(cast, rows.sharding if rows.committed else None))
+
+
+def answers_cpu_rows(function: Method) -> Method:
+    """A row-wise method ``function(fit, X)`` of a classifier, with few compilations for JAX rows on the CPU."""
+    compiled, on_mesh = jax.jit(function), with_automatic_axes(function, by_rows=True)
+
+    @wraps(function)
+    @promote_dtypes
+    def call(fit: Any, X: Any) -> Any:
+        if not jax_parts(X):
+            return function(fit, X)
+        rows = find_cpu_rows(X)
+        if rows is None or is_traced(fit):
+            return on_mesh(fit, X)
+        tables = read_as_numpy(X)
+        size = len(rows) if rows.ndim else 0
+        if 0 < size <= FEW_ROWS and all(type(part) is np.ndarray for part in _parts(tables)):
+            fit.arrays(tables)  # checks shapes and values
+            with jax.core.eval_context():
+                full = fill_up(tables)
+                full = jax.device_put(full, rows.sharding) if rows.committed else full
+                answer = np.asarray(compiled(fit, full))[:size]
+            found = put_beside(rows, answer)
+        else:
+            found = put_beside(rows, function(fit, tables))
+        return function(fit, X) if found is None else found
+
+    same: Any = call  # for a type checker, which would see arguments of any kind
+    return same
+
+
+def fill_up(tables: T) -> T:
+    """Numpy arrays with the last row repeated up to their ``padded_size``; unchanged if they have it."""
+    size = len(jax.tree.leaves(tables)[0])
+    room = padded_size(size)
+    if room == size:
+        return tables
+    rows = np.minimum(np.arange(room), size - 1)  # not zeros: a user's own family may refuse them
+    return jax.tree.map(lambda table: table[rows], tables)
+
+
+def jax_parts(X: Any) -> list[jax.Array]:
+    """The JAX arrays among the rows."""
+    if type(X) is np.ndarray:
+        return []
+    return [part for part in _parts(X) if isinstance(part, jax.Array)]
+
+
+def _parts(X: Any) -> list[Any]:
+    """The arrays of the blocks; a block may be a pair of arrays."""
+    blocks = X.cells if isinstance(X, ObservedRows) else X
+    parts: list[Any] = []
+    for block in blocks.values() if isinstance(blocks, Mapping) else (blocks,):
+        parts.extend(block if isinstance(block, tuple) else (block,))
+    return parts
+
+
+def _is_on_cpu(array: jax.Array) -> bool:
+    """True for concrete numbers of a dtype that numpy has, on a single CPU device."""
+    if isinstance(array, jax.core.Tracer) or not isinstance(array.dtype, np.dtype) or array.dtype.kind not in "fiub":
+        return False
+    return isinstance(array.sharding, SingleDeviceSharding) and next(iter(array.devices())).platform == "cpu"
+
+
+def _exceeds(number: Array, dtype: Any, power: float) -> bool:
+    if dtype.kind != "f" or not number.size:
+        return False
+    most = float(np.finfo(dtype).max) ** power
+    if -most <= number.min() and number.max() <= most:
+        return False
+    return bool((np.isfinite(number) & (np.abs(number) > most)).any())

@@ -1,10 +1,11 @@
-"""Raises an error before the memory of the machine is exceeded, since the system would end the process."""
+"""Errors before memory is exceeded, as the system would end the process, and for rows that are not in memory yet."""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 UNCHECKED_BYTES = 64 << 20
 """Bytes that every machine is assumed to have."""
@@ -60,3 +61,27 @@ def _of_group(folder: Path) -> int | None:
             lines = (line.split() for line in (folder / "memory.stat").read_text().splitlines())
             return left + sum(int(size) for name, size in lines if name in ("inactive_file", "total_inactive_file"))
     return None
+
+
+DASK_PARTS = {"DataFrame": "partitions", "Series": "partitions", "Array": "blocks.ravel()"}
+"""The attributes of Dask's collections that hold their parts."""
+
+READERS = ("to_arrow_reader", "fetch_record_batch", "fetch_arrow_reader")
+"""The methods of DuckDB's relations, from the newest version to the oldest, that read batches of rows."""
+
+
+def require_computed(name: str, given: Any) -> None:
+    """Raise ValueError, naming the methods to call, for a collection of Dask and for a query of DuckDB."""
+    library, kind = type(given).__module__.partition(".")[0].lstrip("_"), type(given).__name__
+    if library == "dask":
+        raise ValueError(
+            f"{name} is a Dask {kind}, whose rows are not computed: give {name}.compute() if they fit in memory, else "
+            f"part.compute() for each part in {name}.{DASK_PARTS.get(kind, 'to_delayed()')}, to partial_fit, or to "
+            "nb.stream, whose statistics nb.merge adds up"
+        )
+    if library == "duckdb":
+        reader = next((method for method in READERS if hasattr(given, method)), READERS[0])
+        raise ValueError(
+            f"{name} is a query of DuckDB, a {kind}, whose rows are not read: give {name}.df() if they fit in memory, "
+            f"else {name}.{reader}() to nb.stream"
+        )

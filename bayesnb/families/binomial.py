@@ -12,7 +12,7 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb.arrays import either
-from bayesnb.arrays.checked import refuse
+from bayesnb.arrays.own_primitives import refuse
 from bayesnb.arrays.placement import Array, known
 from bayesnb.families.base import Hyperparameter, Params, pytree
 from bayesnb.families.parts.beta import BetaFamily, TrialStatistics

@@ -27,7 +27,7 @@ from bayesnb.families.priors import segments
 from bayesnb.numerics import dirichlet, stable
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
-from bayesnb.primitives.cells import find_cells
+from bayesnb.primitives.codes import find_cells
 from bayesnb.primitives.segmentations.left_out import left_out_logs
 
 ROW_BYTES = 1 << 10

@@ -23,7 +23,7 @@ from bayesnb.families.parts.student_t import log_student_cells
 from bayesnb.families.priors import normal_inverse_gamma as nig
 from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives.cells import find_cells
+from bayesnb.primitives.codes import find_cells
 
 Sums = tuple[Array, NormalInverseGamma, NormalStatistics]
 

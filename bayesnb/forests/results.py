@@ -16,8 +16,7 @@ import numpy as np
 
 from bayesnb.arrays import either
 from bayesnb.arrays.cells import without_repeats
-from bayesnb.arrays.compute import compute, interpret
-from bayesnb.arrays.cpu_rows import answers_cpu_rows
+from bayesnb.arrays.compute import answers_cpu_rows, compute, interpret
 from bayesnb.arrays.placement import on_host
 from bayesnb.arrays.pytree import pytree, short_repr
 from bayesnb.arrays.threads import in_threads, row_blocks

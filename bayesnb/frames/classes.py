@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from bayesnb.arrays.compiled import compiled
-from bayesnb.arrays.lazy import require_computed
+from bayesnb.arrays.memory import require_computed
 from bayesnb.arrays.placement import as_array, without_mask
 from bayesnb.frames.series import Array, DataError, closest, label, listing, to_plain
 from bayesnb.rows.model_statistics import places_of

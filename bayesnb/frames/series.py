@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 from narwhals.exceptions import DuplicateError
 
-from bayesnb.arrays.lazy import require_computed
+from bayesnb.arrays.memory import require_computed
 from bayesnb.frames.values import (
     FLAGS,
     LARGEST_INTEGER,

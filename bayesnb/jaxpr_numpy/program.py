@@ -1,19 +1,22 @@
 """JAX traces a function once for its arguments' shapes, and numpy then evaluates the operations one by one.
 
-A trace takes some milliseconds, a compilation some hundred, and one of random numbers seconds.
+A trace takes some milliseconds, a compilation some hundred, and one of random numbers seconds. ``by_numpy`` evaluates
+operations outside of any trace, as they come.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jax.extend.core import Literal
+from jax.core import Trace
+from jax.extend.core import Literal, set_current_trace
 
-from bayesnb.jaxpr_numpy.equation import Function, bind, function_of, numpy_dtype, to_numpy
+from bayesnb.jaxpr_numpy.equation import Function, bind, function_of, numpy_dtype, to_jax, to_numpy
 from bayesnb.jaxpr_numpy.rules import RULES
 
 Values = list[Any]
@@ -258,3 +261,43 @@ def _cond(_: Any, branches: Any, **__: Any) -> Function:
 
 LOOPS: dict[str, Function] = {"while": _while, "scan": _scan, "cond": _cond}
 """The rules of loops and conditionals, by the primitive's name."""
+
+
+def by_numpy() -> AbstractContextManager[None]:
+    """A context in which JAX functions of concrete arrays give concrete JAX arrays, computed by numpy.
+
+    ``vmap``, ``grad`` and ``jit`` work inside as usual. All results are strongly typed: JAX's weak types are not kept.
+    """
+    return set_current_trace(EAGER)
+
+
+class _Eager(Trace):
+    """The trace to which JAX sends operations that have no tracer among their arguments."""
+
+    def stage_value(self, val: Any) -> Any:
+        """A Python number or a numpy array as a JAX array."""
+        with jax.core.eval_context():
+            return val if isinstance(val, jax.Array) else jax.device_put(val)
+
+    def process_primitive(self, primitive: Any, tracers: Any, params: dict[str, Any], /) -> Any:
+        """The results of one operation."""
+        with jax.core.eval_context():
+            try:
+                call = prepare(primitive.bind, *jax.tree.flatten(tuple(tracers)), params)
+                found = [
+                    jax.device_put(to_jax(value, kind))
+                    for value, kind in zip(call.values(), call.program.kinds, strict=True)
+                ]
+            except NotImplementedError:  # keys of another generator
+                return primitive.bind(*tracers, **params)
+        return found if primitive.multiple_results else found[0]
+
+    def process_custom_jvp_call(self, _: Any, fun: Any, *args: Any, **__: Any) -> Any:
+        """The values of a function that has its own derivative; its arguments are the last of ``args``."""
+        with set_current_trace(self):
+            return fun.call_wrapped(*args[-1])
+
+    process_custom_vjp_call = process_custom_jvp_call
+
+
+EAGER = _Eager()

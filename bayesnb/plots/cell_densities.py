@@ -25,7 +25,7 @@ from bayesnb.families.base import Params
 from bayesnb.families.parts.cells import log_density_inside
 from bayesnb.families.priors import segments
 from bayesnb.families.tied_columns import TiedColumns
-from bayesnb.primitives.cells import find_cells
+from bayesnb.primitives.codes import find_cells
 
 FAR = 3.5
 """How far a plotted density extends beyond the classes' means, in standard deviations."""

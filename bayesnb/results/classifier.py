@@ -17,8 +17,7 @@ import jax
 import numpy as np
 
 from bayesnb.arrays.class_table import is_class_table
-from bayesnb.arrays.compute import interpret
-from bayesnb.arrays.cpu_rows import answers_cpu_rows
+from bayesnb.arrays.compute import answers_cpu_rows, interpret
 from bayesnb.arrays.placement import is_traced, on_host, promote_dtypes, read_only, to_host
 from bayesnb.arrays.pytree import Node, pytree, short_repr
 from bayesnb.arrays.typing import Array, ArrayLike, Rows

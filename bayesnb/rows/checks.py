@@ -16,9 +16,9 @@ import numpy as np
 from numpyro.distributions.constraints import Constraint
 
 from bayesnb.arrays.cells import observed
-from bayesnb.arrays.checked import checked
 from bayesnb.arrays.class_table import is_class_table
-from bayesnb.arrays.lazy import require_computed
+from bayesnb.arrays.memory import require_computed
+from bayesnb.arrays.own_primitives import checked
 from bayesnb.arrays.placement import Array, as_array, fill_masked, is_traced, known, native, on_host, promote_dtypes
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.sparse import bytes_per_row, from_bcoo, is_sparse, part_of, rows_of

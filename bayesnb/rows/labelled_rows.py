@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays import either
-from bayesnb.arrays.checked import checked, refuse
-from bayesnb.arrays.cpu_rows import find_cpu_rows, read_as_numpy
+from bayesnb.arrays.compute import find_cpu_rows, read_as_numpy
+from bayesnb.arrays.own_primitives import checked, refuse
 from bayesnb.arrays.placement import Array, as_array, is_traced, on_host
 from bayesnb.families import Histogram
 from bayesnb.families.base import Family

@@ -21,7 +21,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from bayesnb.arrays import memory
 from bayesnb.arrays.cells import SQUARABLE
 from bayesnb.arrays.class_table import CELL_BYTES, is_sparse_enough
-from bayesnb.arrays.cpu_rows import FEW_ROWS, fill_up, put_beside
+from bayesnb.arrays.compute import FEW_ROWS, fill_up, put_beside
 from bayesnb.arrays.placement import is_traced, promote_dtypes, with_automatic_axes
 from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_of
 from bayesnb.arrays.threads import merge_in_threads, row_blocks

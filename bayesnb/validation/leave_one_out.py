@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.cpu_rows import put_beside
+from bayesnb.arrays.compute import put_beside
 from bayesnb.arrays.placement import is_traced, promote_dtypes, to_host, with_automatic_axes
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families import Views

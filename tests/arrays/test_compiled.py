@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import bayesnb as nb
 from bayesnb.arrays import cells, compiled
 from bayesnb.arrays.compiled import prefetch, register_prefetch
-from bayesnb.primitives.sums import Labels, class_sums, loops
+from bayesnb.primitives.sums import Labels, class_sums, host
 
 
 def test_importing_the_package_loads_no_compiler():
@@ -109,10 +109,10 @@ def test_one_cell_is_no_code(cell, place):
 def test_a_label_of_no_class_adds_nothing(rng):
     x = rng.normal(size=(5, 2))
     y, sums = np.array([-1, 0, 3, 1, -7], np.int32), np.zeros((3, 2))
-    loops.add_rows(x, y, None, sums)
+    host._add_rows(x, y, None, sums)
     assert_array_equal(sums, [x[1], x[3], [0, 0]])
     origin, found = np.zeros((3, 2)), np.zeros((3, 2), bool)
-    loops.first_values(x, y, origin, found)
+    host._first_values(x, y, origin, found)
     assert_array_equal(found, [[True] * 2, [True] * 2, [False] * 2])
     assert_array_equal(origin, sums)
 

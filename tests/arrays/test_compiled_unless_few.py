@@ -10,8 +10,8 @@ from numpy.testing import assert_array_equal
 
 from bayesnb.arrays.cells import _count_others
 from bayesnb.numerics.log_prob import _divide, _row_sums, _subtract, _subtract_largest
-from bayesnb.primitives.products.category_tables import _look_up
-from bayesnb.primitives.products.loops import _log_squares
+from bayesnb.primitives.products.lookups import _look_up
+from bayesnb.primitives.products.student import _log_squares
 
 RNG = np.random.default_rng(0)
 LOGS = RNG.normal(size=(5, 11)) * 10.0 ** RNG.integers(-300, 300, (5, 11))

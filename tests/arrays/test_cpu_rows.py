@@ -10,7 +10,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.arrays.cpu_rows import FEW_ROWS, fill_up
+from bayesnb.arrays.compute import FEW_ROWS, fill_up
 from bayesnb.families.parts.statistics import without
 from tests import cases
 

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 import bayesnb as nb
-from bayesnb.primitives.cells import find_cells
+from bayesnb.primitives.codes import find_cells
 from tests.benchmarks.workloads import Array, Jobs, Workload, normal
 
 Data = tuple[Array, Array, Array, nb.NaiveBayes, nb.NaiveBayes]

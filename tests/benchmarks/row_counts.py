@@ -14,7 +14,7 @@ import numpy as np
 from rich.table import Table
 
 import bayesnb as nb
-from bayesnb.arrays import cpu_rows
+from bayesnb.arrays import compute as cpu_rows
 from bayesnb.rows import statistics
 
 COUNTS, MOST = 200, 100_000

@@ -16,7 +16,7 @@ import bayesnb as nb
 from bayesnb.arrays.compute import interpret
 from bayesnb.families.parts.cell_statistics import find_edges
 from bayesnb.families.parts.cells import CellValues
-from bayesnb.primitives.cells import find_cells
+from bayesnb.primitives.codes import find_cells
 
 TOTALS = (1.0, 4.0)
 

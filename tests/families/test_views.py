@@ -15,7 +15,7 @@ from scipy.special import log_softmax, logsumexp
 
 import bayesnb as nb
 from bayesnb.arrays.compute import interpret
-from bayesnb.primitives.cells import find_cells
+from bayesnb.primitives.codes import find_cells
 from bayesnb.results.combine import raise_terms
 from bayesnb.validation.leave_one_out import fitted_rows
 from bayesnb.validation.left_out_evidence import left_out_evidence

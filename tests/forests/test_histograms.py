@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.primitives.cells import find_cells
+from bayesnb.primitives.codes import find_cells
 from tests import cases, laws
 from tests.forests.rows import copies, log_loss
 

@@ -13,7 +13,7 @@ import numpy as np
 from jax import lax
 from numpy.testing import assert_array_equal
 
-from bayesnb.arrays.checked import checked
+from bayesnb.arrays.own_primitives import checked
 from bayesnb.jaxpr_numpy import RULES, evaluate
 from bayesnb.primitives.segmentations import best_segmentation, sum_segmentations
 from bayesnb.primitives.segmentations.weights import segment_weights

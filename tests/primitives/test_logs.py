@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bayesnb.primitives.products import logs
-from bayesnb.primitives.products.logs import LARGE, ROWS, log_mixtures, log_powers
+from bayesnb.primitives.products import student as logs
+from bayesnb.primitives.products.student import LARGE_SQUARE, ROWS, log_mixtures, log_powers
 
 SIZES = [(1, 1), (7, 30), (ROWS + 1, 3)]
 
@@ -44,7 +44,7 @@ def test_what_overflows_is_not_finite(rng):
     x, *table, _ = case(rng, (2, 4))
     x[:] = [[1e200], [1.0]]
     assert (np.isfinite(log_powers(x, *table)) == [[False], [True]]).all()
-    square = np.array([[1.0], [0.999 * LARGE]])
+    square = np.array([[1.0], [0.999 * LARGE_SQUARE]])
     one = np.ones((1, 1))
     expected = np.log1p(square)
     assert_allclose(log_powers(np.sqrt(square), np.zeros(1), 0.0 * one, one, one), expected, rtol=1e-14)

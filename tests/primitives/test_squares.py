@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 import bayesnb as nb
-from bayesnb.primitives.products.loops import ROWS, TOGETHER, log_squares
+from bayesnb.primitives.products.student import ROWS, TOGETHER, log_squares
 
 SIZES = [(1, 1), (3, TOGETHER), (ROWS + 1, TOGETHER + 1)]
 

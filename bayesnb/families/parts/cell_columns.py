@@ -23,8 +23,7 @@ from bayesnb.families.parts.cell_statistics import (
 from bayesnb.families.parts.cells import ends_of, log_density_inside, log_widths, require_exact
 from bayesnb.families.parts.support import Axes, broadcast, require_finite_numbers, require_shapes, require_simplex
 from bayesnb.families.priors import segments
-from bayesnb.primitives.cells import codes_of_cells
-from bayesnb.primitives.codes import Codes
+from bayesnb.primitives.codes import Codes, codes_of_cells
 from bayesnb.primitives.sums import ClassSums
 
 SAFE = 1e15

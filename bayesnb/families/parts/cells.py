@@ -20,7 +20,7 @@ from bayesnb.arrays import either
 from bayesnb.arrays.placement import Array
 from bayesnb.families.priors.segments import join_cells
 from bayesnb.numerics.log_gamma import log_gamma_ratio
-from bayesnb.primitives.cells import MISSING, find_cells
+from bayesnb.primitives.codes import MISSING, find_cells
 from bayesnb.primitives.segmentations import draw_segmentation, log_prior_of_count, sum_segmentations
 
 

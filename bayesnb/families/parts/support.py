@@ -13,7 +13,7 @@ from numpyro.distributions.constraints import Constraint
 
 from bayesnb.arrays import either
 from bayesnb.arrays.cells import all_codes, largest_squarable, observed, within_squares
-from bayesnb.arrays.checked import refuse
+from bayesnb.arrays.own_primitives import refuse
 from bayesnb.arrays.placement import Array, as_array, known
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.sparse import is_sparse, stored_cells

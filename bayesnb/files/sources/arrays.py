@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from bayesnb.arrays.lazy import require_computed
+from bayesnb.arrays.memory import require_computed
 from bayesnb.arrays.placement import as_numpy, fill_masked
 from bayesnb.arrays.typing import ObservedRows
 from bayesnb.files.sources.blocks import Position, RowBlock, StreamError, at

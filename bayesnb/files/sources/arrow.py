@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from bayesnb.arrays.lazy import require_computed
+from bayesnb.arrays.memory import require_computed
 from bayesnb.files.sources.arrays import ArrayBlocks
 from bayesnb.files.sources.arrow_columns import ColumnChoice
 from bayesnb.files.sources.batches import RowBatch, row_batch

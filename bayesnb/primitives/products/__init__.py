@@ -5,11 +5,16 @@ of rows on the host, by JAX on a device. A missing cell contributes nothing; zer
 from the finite part (see ``log_prob``).
 """
 
-from bayesnb.primitives.products.blockwise import centre_of, single_precision, sum_terms
-from bayesnb.primitives.products.category_tables import lookup
 from bayesnb.primitives.products.class_tables import rising_of_words, shares_of_words
-from bayesnb.primitives.products.counts import common_unit, log_rising, of_pairs, rising_and_linear
-from bayesnb.primitives.products.linear_scores import Linear, linear, linear_terms
+from bayesnb.primitives.products.linear_scores import (
+    Linear,
+    centre_of,
+    linear,
+    linear_terms,
+    single_precision,
+    sum_terms,
+)
+from bayesnb.primitives.products.lookups import common_unit, log_rising, lookup, of_pairs, rising_and_linear
 
 __all__ = [
     "Linear", "centre_of", "common_unit", "linear", "linear_terms", "log_rising", "lookup",

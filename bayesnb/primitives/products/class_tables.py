@@ -23,8 +23,8 @@ from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.sparse import is_sparse, row_sums
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives.products.counts import common_unit, log_rising, of_pairs
-from bayesnb.primitives.products.loops import multiply_stored
+from bayesnb.primitives.products.linear_scores import multiply_stored
+from bayesnb.primitives.products.lookups import common_unit, log_rising, of_pairs
 from bayesnb.primitives.scoring import Score
 
 MOST_FACTORS = 16

@@ -8,7 +8,7 @@ import numpy as np
 from jax.scipy.special import gammaln
 
 from bayesnb.arrays.compiled import compiled
-from bayesnb.arrays.host_bodies import Shape, with_host_body
+from bayesnb.arrays.own_primitives import Shape, with_host_body
 from bayesnb.arrays.placement import Array
 from bayesnb.numerics.stable import NEVER
 from bayesnb.primitives.segmentations.sums import log_of

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.host_bodies import Shape, with_host_body
+from bayesnb.arrays.own_primitives import Shape, with_host_body
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.numerics.stable import NEVER

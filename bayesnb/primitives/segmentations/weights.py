@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.compute import interpret
-from bayesnb.arrays.host_bodies import Shape, with_host_body
+from bayesnb.arrays.own_primitives import Shape, with_host_body
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.numerics.log_gamma import log_gamma_ratio

@@ -10,11 +10,11 @@ import jax.numpy as jnp
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.placement import Array
 from bayesnb.primitives.codes import Codes
-from bayesnb.primitives.sums.interface import Labels
+from bayesnb.primitives.sums.host import Labels
 
 
 class DeviceSums:
-    """Class sums by JAX, for all rows at once, concrete or traced."""
+    """Class sums by JAX, for all rows at once. ``seen`` [N, D] is False where a cell is missing, or None."""
 
     def __init__(self, labels: Labels, num_classes: int) -> None:
         y, weight = labels
@@ -25,16 +25,19 @@ class DeviceSums:
         self.weight = None if weight is None else jnp.asarray(weight, jnp.result_type(float))
 
     def counts(self) -> Array:
+        """sum_n z_nk, [K]."""
         if self.soft:
             return self.y.sum(axis=0)
         return self._segment_sum(jnp.ones((self.y.shape[0], 1), jnp.int32))[:, 0]
 
     def cell_counts(self, seen: Array | None, num_columns: int) -> Array:
+        """sum_n z_nk seen_nd, [K, D]."""
         if seen is None:
             return jnp.repeat(self.counts()[:, None], num_columns, axis=1)
         return self._segment_sum(seen.astype(jnp.int32))
 
     def sum(self, values: Array, seen: Array | None = None) -> Array:
+        """sum_n z_nk values_nd over seen cells, [K, D]."""
         values = values if seen is None else jnp.where(seen, values, 0)
         # integer sums could exceed the largest int32, so floats are added pairwise
         return self._segment_sum(values.astype(jnp.promote_types(values.dtype, jnp.result_type(float))))
@@ -42,15 +45,18 @@ class DeviceSums:
     cells = sum
 
     def base(self, measure: Callable[[], Array], seen: Array | None = None) -> Array:
+        """The sum of a base measure [N, F], which only the evidence needs; NaN [K, 1] if it is not needed."""
         return self.sum(measure(), seen)
 
     def trials(self, x: Array) -> tuple[Array, Array]:
+        """sum_n z_nk x_nd of zeros and ones, and sum_n z_nk of cells that are not NaN, [K, D]."""
         seen = observed(x)
         ones = x if seen is None else jnp.where(seen, x, 0)
         # integers are exact for unweighted rows
         return self._segment_sum(ones.astype(jnp.int32)), self.cell_counts(seen, x.shape[1])
 
     def table(self, codes: Codes, size: int) -> Array:
+        """sum_n z_nk 1[place of x_nd = c] over all columns d, [K, size]."""
         places, seen = codes.places()
         if self.soft:
             # one class at a time: a one-hot of the codes would be [N, D, size]
@@ -62,6 +68,7 @@ class DeviceSums:
         return counted.reshape(self.num_classes, size)
 
     def moments(self, x: Array) -> tuple[Array, Array, Array]:
+        """Count, mean and sum of squared deviations from it, each [K, D]; NaN is missing."""
         x = x.astype(jnp.promote_types(x.dtype, jnp.result_type(float)))
         seen = ~jnp.isnan(x)
         count = self.cell_counts(seen, x.shape[1])
@@ -84,6 +91,7 @@ class DeviceSums:
         return count, origin + mean, self._segment_sum(jnp.square(deviations))
 
     def scatter(self, x: Array) -> tuple[Array, Array, Array]:
+        """Mean [K, D], count [K] and scatter matrix [K, D, D] about the mean, of the rows without a missing cell."""
         x = x.astype(jnp.promote_types(x.dtype, jnp.result_type(float)))
         whole = ~jnp.isnan(x).any(axis=1)
         count = self._segment_sum(whole[:, None].astype(jnp.int32))[:, 0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -14,12 +14,10 @@ from numpyro.distributions.constraints import Constraint
 from bayesnb.arrays import memory
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.class_table import ClassTable, is_sparse_enough
-from bayesnb.arrays.compiled import for_loops
+from bayesnb.arrays.compiled import compiled, for_loops
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.primitives.codes import Codes
-from bayesnb.primitives.sums import loops
-from bayesnb.primitives.sums.interface import Labels
 
 PROVABLE = (constraints.boolean, constraints.real)
 """Supports for which sums can prove that all cells are inside. A check before the sums would make a fit of 10^6 x 10
@@ -34,6 +32,22 @@ FAINT = 1e-100
 
 FAR_ORIGIN = 1e3
 """Recompute about a better origin when (mean - origin)^2 exceeds this many variances."""
+
+
+class Labels(NamedTuple):
+    """The labels of rows: integer labels [N] with weights [N] or None, or weights [N, K] (soft labels)."""
+
+    y: Array
+    weight: Array | None
+
+    @property
+    def soft(self) -> bool:
+        """True for soft labels, a matrix already multiplied by the sample weights; ``weight`` is then None."""
+        return self.y.ndim == 2
+
+    def rows(self, block: Any) -> Labels:
+        """The labels of some rows, given by a slice or a mask."""
+        return Labels(self.y[block], None if self.weight is None else self.weight[block])
 
 
 class HostSums:
@@ -80,12 +94,13 @@ class HostSums:
             return self._soft @ (values if is_sparse(values) else values.astype(np.float64, copy=False))
         sums = np.zeros((self.num_classes, values.shape[1]))
         if is_sparse(values):
-            loops.add_cells(values.data, values.indices, values.indptr, *self.labels, sums)
+            _add_cells(values.data, values.indices, values.indptr, *self.labels, sums)
         else:
-            loops.add_rows(for_loops(values), *self.labels, sums)
+            _add_rows(for_loops(values), *self.labels, sums)
         return sums
 
     def cells(self, values: Array, seen: Array | None = None) -> Any:
+        """As ``sum``; of sparse values, a ``ClassTable`` if it is large and few of its cells are not 0."""
         shape = self.num_classes, values.shape[1]
         if not (self.tables and is_sparse(values) and not self.labels.soft and is_sparse_enough(shape, 0)):
             return self.sum(values, seen)
@@ -102,11 +117,11 @@ class HostSums:
             seen = observed(x)
             return self.sum(x, seen), self.cell_counts(seen, x.shape[1])
         rows, ones = for_loops(x), np.zeros((self.num_classes, x.shape[1]))
-        loops.add_flags(rows, *self.labels, ones)
+        _add_flags(rows, *self.labels, ones)
         cells = self.cell_counts(None, x.shape[1])
         if np.isnan(ones).any():
             ones, cells = np.zeros((2, *ones.shape))
-            loops.add_trials(rows, *self.labels, ones, cells)
+            _add_trials(rows, *self.labels, ones, cells)
         if not np.isnan(ones).any():
             self._proven.append((x, constraints.boolean))
         return ones, cells
@@ -116,7 +131,7 @@ class HostSums:
         memory.require(8 * self.num_classes * size, what, "give codes 0, 1, 2, ... that are fewer")
         table = np.zeros((self.num_classes, size))
         for classes, labels in self._by_class():
-            loops.add_codes(for_loops(codes.cells), codes.starts, *labels, table[classes])
+            _add_codes(for_loops(codes.cells), codes.starts, *labels, table[classes])
         return table
 
     def has_counted_all(self, table: Array, num_columns: int) -> bool:
@@ -148,7 +163,7 @@ def _moments(x: Array, labels: Labels, num_classes: int) -> tuple[Array, Array, 
     """Count, mean and squared deviations [K, D], about a value of the class: a constant is exact, with no variance."""
     shape = (num_classes, x.shape[1])
     origin = np.zeros(shape)
-    loops.first_values(x, labels.y, origin, np.zeros(shape, bool))
+    _first_values(x, labels.y, origin, np.zeros(shape, bool))
     with np.errstate(over="ignore", invalid="ignore"):  # overflow comes from cells that are refused
         count, shift, squares = _moments_about(origin, x, labels)
         if (count * np.square(shift) > FAR_ORIGIN * squares).any():
@@ -161,7 +176,7 @@ def _moments(x: Array, labels: Labels, num_classes: int) -> tuple[Array, Array, 
 def _moments_about(origin: Array, x: Array, labels: Labels) -> tuple[Array, Array, Array]:
     """Count, the distance of the mean from the origin, and squared deviations from the mean."""
     count, sums, squares = np.zeros((3, *origin.shape))
-    loops.add_moments(x, *labels, origin, count, sums, squares)
+    _add_moments(x, *labels, origin, count, sums, squares)
     shift = sums / np.maximum(count, np.finfo(np.float64).tiny)
     return count, shift, np.maximum(squares - sums * shift, 0.0)
 
@@ -178,3 +193,104 @@ def _scatter(x: Array, weight: Array) -> tuple[Array, float, Array]:
     deviations -= mean
     deviations *= np.sqrt(weight)
     return origin + mean, n, deviations.T @ deviations
+
+
+# each loop adds to given sums, and skips rows with labels outside 0..K-1; ``weight`` is [N], or None for ones
+
+
+@compiled
+def _add_rows(x: Array, y: Array, weight: Array | None, sums: Array) -> None:
+    """sums_kd += sum of w_n x_nd over the rows of class k."""
+    for n in range(x.shape[0]):
+        k = y[n]
+        if 0 <= k < sums.shape[0]:
+            w = 1.0 if weight is None else weight[n]
+            for d in range(x.shape[1]):
+                sums[k, d] += w * x[n, d]
+
+
+@compiled
+def _add_flags(x: Array, y: Array, weight: Array | None, ones: Array) -> None:
+    """As ``_add_rows`` for zeros and ones; any other cell makes its sum NaN."""
+    for n in range(x.shape[0]):
+        k = y[n]
+        if 0 <= k < ones.shape[0]:
+            w = 1.0 if weight is None else weight[n]
+            for d in range(x.shape[1]):
+                value = x[n, d]
+                # without a branch the loop vectorises
+                ones[k, d] += w * value if (value == 0) | (value == 1) else np.nan
+
+
+@compiled
+def _add_trials(x: Array, y: Array, weight: Array | None, ones: Array, cells: Array) -> None:
+    """As ``_add_flags``, but NaN cells are missing; also adds w_n of the observed cells to ``cells``."""
+    for n in range(x.shape[0]):
+        k = y[n]
+        if 0 <= k < ones.shape[0]:
+            w = 1.0 if weight is None else weight[n]
+            for d in range(x.shape[1]):
+                value = x[n, d]
+                seen = value == value
+                one = w * value if seen else 0.0
+                ones[k, d] += one if (value == 0) | (value == 1) | (not seen) else np.nan
+                cells[k, d] += w if seen else 0.0
+
+
+@compiled
+def _add_cells(data: Array, columns: Array, pointers: Array, y: Array, weight: Array | None, sums: Array) -> None:
+    """As ``_add_rows`` for the stored cells of a sparse matrix, in any order."""
+    for n in range(y.shape[0]):
+        if 0 <= y[n] < sums.shape[0]:
+            k, w = np.uintp(y[n]), 1.0 if weight is None else weight[n]
+            # unsigned indices need no check for negative ones, which would count from the end
+            for cell in range(np.uintp(pointers[n]), np.uintp(pointers[n + 1])):
+                sums[k, np.uintp(columns[cell])] += w * data[cell]
+
+
+@compiled
+def _add_codes(cells: Array, starts: Array, y: Array, weight: Array | None, table: Array) -> None:
+    """table_kc += sum of w_n over the cells of class k whose place, starts_d + x_nd < starts_{d+1}, is c."""
+    for n in range(cells.shape[0]):
+        k = y[n]
+        if 0 <= k < table.shape[0]:
+            w = 1.0 if weight is None else weight[n]
+            for d in range(cells.shape[1]):
+                if 0 <= cells[n, d] < starts[d + 1] - starts[d]:
+                    table[k, starts[d] + np.int64(cells[n, d])] += w
+
+
+@compiled
+def _first_values(x: Array, y: Array, origin: Array, found: Array) -> None:
+    """origin_kd = the first value of class k that is not NaN; ``found`` marks where there is one."""
+    missing = np.empty(found.shape[0], np.int64)
+    for k in range(found.shape[0]):
+        missing[k] = 0
+        for d in range(found.shape[1]):  # ``sum`` of numba takes a second to compile
+            missing[k] += not found[k, d]
+    for n in range(x.shape[0]):
+        k = y[n]
+        if 0 <= k < missing.shape[0] and missing[k] > 0:
+            for d in range(x.shape[1]):
+                value = x[n, d]
+                if not found[k, d] and value == value:
+                    origin[k, d], found[k, d] = value, True
+                    missing[k] -= 1
+
+
+@compiled
+def _add_moments(
+    x: Array, y: Array, weight: Array | None, origin: Array, count: Array, sums: Array, squares: Array
+) -> None:
+    """Adds w_n, w_n z and w_n z^2 over the cells of class k that are not NaN, z = x_nd - origin_kd."""
+    for n in range(x.shape[0]):
+        k = y[n]
+        if 0 <= k < count.shape[0]:
+            w = 1.0 if weight is None else weight[n]
+            for d in range(x.shape[1]):
+                value = x[n, d]
+                seen = value == value
+                z = value - origin[k, d] if seen else 0.0
+                count[k, d] += w if seen else 0.0
+                sums[k, d] += w * z
+                squares[k, d] += w * z * z

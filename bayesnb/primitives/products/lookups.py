@@ -1,22 +1,88 @@
-"""Rising factorials of counts; on the host they are tabulated once for every column, and looked up."""
+"""Tables that the cells of rows look up: of category codes, and of rising factorials of counts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.compiled import compiled, for_loops
+from bayesnb.arrays.compiled import compiled, compiled_unless_few, for_loops
 from bayesnb.arrays.compute import compute_rows
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.sparse import bytes_per_row, cells_by_row, is_sparse, part_of, sums_between
 from bayesnb.arrays.threads import in_threads, merge_in_threads, row_blocks
 from bayesnb.numerics import log_gamma
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives.products.blockwise import sum_terms
+from bayesnb.primitives.codes import Codes
+from bayesnb.primitives.products.linear_scores import score_rows, sum_terms
 from bayesnb.primitives.scoring import Score
+
+
+def lookup(codes: Callable[[Array], Codes], table: LogProb) -> Callable[[Array], LogProb]:
+    """A function from rows to sum_d table[k, place of x_nd], [N, K], over the observed cells; tables [K, S]."""
+    host = _on_host(codes, table) if on_host(table) else None
+
+    def score(x: Array) -> LogProb:
+        if host is not None and on_host(x):
+            return host(x)
+        coded = codes(x)
+        return jax.tree.map(lambda part: _gather(jnp.asarray(part), coded), table)
+
+    return score
+
+
+def _on_host(codes: Callable[[Array], Codes], table: LogProb) -> Callable[[Array], LogProb]:
+    num_classes, size = table.finite.shape
+    impossible = table.zeros is not None and table.zeros.any()
+    finite, zeros = _by_place(table.finite), _by_place(table.zeros) if impossible else None
+
+    def of_block(block: Array, _: Any) -> LogProb:
+        coded, tables = codes(for_loops(block)), LogProb(finite, zeros)
+        if coded.starts[-1] != size:  # the loop would read outside of the table
+            raise ValueError(f"the columns have {coded.starts[-1]} categories together, and the table {size}")
+        return jax.tree.map(lambda part: _look_up(coded.cells, coded.starts, part), tables)
+
+    def score(x: Array) -> LogProb:
+        return score_rows(of_block, x, num_classes, zeros=zeros is not None, single=False, threads=True)
+
+    return score
+
+
+def _by_place(table: Array) -> Array:
+    """[K, S] as [S, K], whose rows lie in one piece in memory: else a loop takes half as long again."""
+    return np.ascontiguousarray(table.T, np.float64)
+
+
+@compiled_unless_few
+def _look_up(cells: Array, starts: Array, table: Array) -> Array:
+    out = np.zeros((cells.shape[0], table.shape[1]))
+    for n in range(cells.shape[0]):
+        for d in range(cells.shape[1]):
+            if 0 <= cells[n, d] < starts[d + 1] - starts[d]:
+                place = starts[d] + np.int64(cells[n, d])
+                for k in range(out.shape[1]):
+                    out[n, k] += table[place, k]
+    return out
+
+
+def _gather(table: Array, coded: Codes) -> Array:
+    """The sums of table entries, column by column, so that the working set is [N, K]."""
+    # under jit an index out of range is clamped and -1 wraps around: places of missing cells are masked
+    places, seen = coded.places()
+    seen = jnp.ones(places.shape, bool) if seen is None else seen
+
+    def add(total: Array, column: tuple[Array, Array]) -> tuple[Array, None]:
+        place, observed = column
+        return total + jnp.where(observed[:, None], table.T[place], 0), None
+
+    start = jnp.zeros((places.shape[0], table.shape[0]), jnp.result_type(float))
+    if not table.shape[1]:  # a scan over no columns would still be compiled to read the empty table
+        return start
+    return jax.lax.scan(add, start, (places.T, seen.T))[0]
+
 
 SHARED_BYTES = 1 << 25
 """Bytes of counts that share a table: the more, the more often an entry is used again."""
@@ -56,7 +122,7 @@ def log_rising(a: Array, x: Any, unit: Array | None = None) -> Array:
     if not on_host(a, x):
         return _total(a, (jnp.asarray(x), jnp.ones((x.shape[0], 1)) if unit is None else jnp.asarray(unit)[:, None]))
     blocks = row_blocks(x.shape[0], bytes_per_row(x), SHARED_BYTES)
-    parts = [_of_block(a, part_of(x, rows), None if unit is None else unit[rows]) for rows in blocks]
+    parts = [_rise_block(a, part_of(x, rows), None if unit is None else unit[rows]) for rows in blocks]
     return np.concatenate(parts) if parts else np.zeros((0, len(a)))
 
 
@@ -74,7 +140,7 @@ def rising_and_linear(family: Any, a: Array, linear: Score) -> Score:
     return score
 
 
-def _of_block(a: Array, x: Any, unit: Array | None) -> Array:
+def _rise_block(a: Array, x: Any, unit: Array | None) -> Array:
     cells, pointers = cells_by_row(x)
     cells, columns = for_loops(cells), x.indices if is_sparse(x) else None
     parts = [pointers[rows.start : rows.stop + 1] for rows in row_blocks(x.shape[0], bytes_per_row(x), 0, PART_BYTES)]
@@ -84,7 +150,7 @@ def _of_block(a: Array, x: Any, unit: Array | None) -> Array:
     levels = np.minimum(highest, np.searchsorted(columns_at.cumsum(), most_entries, side="right"))
     table, start = _table(a.T, levels)
     rest = np.zeros(cells.shape, bool)
-    out = np.concatenate(in_threads(lambda rows: _look_up(cells, columns, rows, table, start, rest), parts))
+    out = np.concatenate(in_threads(lambda rows: _look_up_counts(cells, columns, rows, table, start, rest), parts))
     where = np.flatnonzero(rest)
     unit_of_row = np.ones(x.shape[0]) if unit is None else unit
     if columns is None and 2 * len(where) > cells.size:
@@ -133,7 +199,9 @@ def _accumulate(table: Array, start: Array) -> None:
 
 
 @compiled
-def _look_up(cells: Array, columns: Array | None, pointers: Array, table: Array, start: Array, rest: Array) -> Array:
+def _look_up_counts(
+    cells: Array, columns: Array | None, pointers: Array, table: Array, start: Array, rest: Array
+) -> Array:
     """The sums of the table's entries for the counts of each row; marks the other positive cells in ``rest``."""
     out = np.zeros((pointers.shape[0] - 1, table.shape[1]))
     for n in range(out.shape[0]):
