@@ -7,7 +7,10 @@ listed here, all families defined so far, and NumPyro's distributions, which may
 from __future__ import annotations
 
 import inspect
+import typing
 from collections.abc import Mapping
+from functools import cache
+from types import UnionType
 from typing import Any
 
 import jax
@@ -21,9 +24,9 @@ from bayesnb.arrays.placement import allow_promotion
 from bayesnb.arrays.pytree import fields_of
 from bayesnb.families import Family, NormalScores
 from bayesnb.families.parts.statistics import Statistics
-from bayesnb.files.storage.saved_estimators import FIRST_SCHEMAS, check_estimator, first_schema, name_parts
-from bayesnb.files.storage.saved_forests import FirstPairs
+from bayesnb.files.storage.saved_estimators import check_estimator
 from bayesnb.files.storage.saved_results import check_result
+from bayesnb.files.storage.version_0_1_0 import renew
 from bayesnb.fits.averaged import AveragedPosterior
 from bayesnb.fits.bootstrap import Bootstrap
 from bayesnb.fits.em import EMEstimate
@@ -39,7 +42,7 @@ from bayesnb.frames.words import WordColumn, make, plain_params, vectorizer_of
 from bayesnb.model.links import TRANSFORMS, ChangedLaw, Part, Positions, name_of
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.spelling import Cells, Site, Spelling
-from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
+from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
@@ -50,7 +53,8 @@ RESULTS = (
 )  # fmt: skip
 """Types that can be saved, besides the estimator."""
 
-SCHEMAS = (Schema, BlocksSchema)
+PARTS = (NormalScores, PairStatistics, JointStatistics, Schema, BlocksSchema, Column, WordColumn, ClassTable)
+"""Types of their parts, besides families and statistics."""
 
 LEARNED = ("classes_", "schema_", "statistics_", "fit_", "n_features_in_", "feature_names_in_", "_declared")
 """Attributes of a fitted estimator, besides its parameters: names of columns if they have any, and whether classes were
@@ -59,34 +63,9 @@ declared."""
 SPELLED = (Spelling, Site, Part, Cells, Positions)
 """How a recognised model shows its parameters: names, axes, and links from a fixed list."""
 
-OPTIONAL = {
-    "NaiveBayes": "spelling", "ModelStatistics": "classes", "ForestStatistics": "classes", "Schema": "informative",
-    "Histogram": "found", "Column": "width", "WordColumn": "width",
-}  # fmt: skip
-"""By type, the field that is saved only where it is set: how a recognised model is shown, the names of classes,
-the columns whose missing cells are informative, edges that were found, and widths, which version 0.1.0 had not."""
-
 MODEL_FIELDS = (
     "families", "single", "num_classes", "class_concentration", "class_probs", "priors", "columns", "spelling"
 )  # fmt: skip
-
-TYPES: dict[str, Any] = {
-    "model": NaiveBayes, "prior": NaiveBayes, "specification": NaiveBayes, "posterior": Posterior,
-    "estimate": PointEstimate, "fits": (PointEstimate, Posterior), "statistics": ModelStatistics,
-    "pairs": (PairStatistics, FirstPairs), "spelling": Spelling, "at_bound": dict, "classes": tuple,
-    "informative": tuple, "named": bool, "prefix": str, "width": int, "name": str, "text": bool | None,
-    "own_block": str, "family": Family | None, "schema_": SCHEMAS, "statistics_": ModelStatistics, "fit_": Classifier,
-    "classes_": np.ndarray, "n_features_in_": int, "feature_names_in_": np.ndarray, "_declared": bool,
-}  # fmt: skip
-"""Required types of the fields of results, by name; families and their statistics check their own."""
-
-ARRAYS = np.ndarray | np.generic | jax.Array | ClassTable
-
-PARTS: dict[str, Any] = {
-    "families": Family, "pooled": Family, "priors": dist.Distribution, "blocks": Statistics,
-    "params": ARRAYS, "sample_stats": ARRAYS, "log_odds": ARRAYS, "parts": Schema,
-}  # fmt: skip
-"""Required types of the values in dict fields, by field name."""
 
 TRANSFORMED = {"transformed": dist.TransformedDistribution, "changed": ChangedLaw}
 """Distributions that are another one, changed by links."""
@@ -116,19 +95,17 @@ def encode(value: Any, arrays: Arrays) -> Any:
         return {type(value).__name__: [encode(part, arrays) for part in value]}
     if type(value) is range:
         return {"range": [value.start, value.stop, value.step]}
-    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return {"dict": [[key, encode(part, arrays)] for key, part in value.items()]}
-    if isinstance(value, Mapping):  # by labels, or by positions of columns
-        return {"mapping": [[encode(key, arrays), encode(part, arrays)] for key, part in value.items()]}
-    if node_type(type(value).__name__) is type(value):
-        names, optional = _fields_of(type(value)), OPTIONAL.get(type(value).__name__)
-        names = [name for name in names if name != optional or getattr(value, name)]
-        parts = {name: encode(getattr(value, name), arrays) for name in names}
-        return {"node": [type(value).__name__, parts]}
+    if isinstance(value, Mapping):
+        kind = "dict" if all(isinstance(key, str) for key in value) else "mapping"  # by labels, or by positions
+        return {kind: [[encode(key, arrays), encode(part, arrays)] for key, part in value.items()]}
+    if (cls := node_type(type(value).__name__)) is type(value):
+        parts = {name: getattr(value, name) for name in _fields_of(cls)}
+        stored = {name: part for name, part in parts.items() if not (hasattr(cls, name) and part is getattr(cls, name))}
+        return {"node": [cls.__name__, {name: encode(part, arrays) for name, part in stored.items()}]}
     if hasattr(value, "build_analyzer"):
         return {"vectorizer": [type(value).__name__, encode(plain_params(value), arrays)]}
-    for kind, cls in TRANSFORMED.items():
-        if type(value) is cls:
+    for kind, law in TRANSFORMED.items():
+        if type(value) is law:
             changes = [encode(name_of(transform), arrays) for transform in value.transforms]
             return {kind: [encode(value.base_dist, arrays), changes]}
     if isinstance(value, dist.Distribution) and getattr(dist, type(value).__name__, None) is type(value):
@@ -172,20 +149,16 @@ def decode(code: Any, arrays: Arrays) -> Any:
             return arrays[content][()]
         case "array":
             return arrays[content]
-        case "tuple" | "list":
-            parts = [decode(part, arrays) for part in content]
-            return tuple(parts) if kind == "tuple" else parts
-        case "dict":
-            if not all(isinstance(key, str) for key, _ in content):
-                raise ValueError(f"names must be text, got {[key for key, _ in content]}")
-            return {key: decode(part, arrays) for key, part in content}
-        case "mapping":
+        case "tuple":
+            return tuple(decode(part, arrays) for part in content)
+        case "list":
+            return [decode(part, arrays) for part in content]
+        case "dict" | "mapping":
             return {decode(key, arrays): decode(part, arrays) for key, part in content}
         case "range":
             return range(*content)
         case "node":
-            name, fields = content
-            return _node(name, fields, arrays)
+            return _node(content[0], {name: decode(part, arrays) for name, part in content[1].items()})
         case "labels":
             return np.array([decode(label, arrays) for label in content[1]], dtype=np.dtype(content[0]))
         case "spelling":
@@ -208,10 +181,7 @@ def decode(code: Any, arrays: Arrays) -> Any:
 def node_type(name: str) -> Any:
     """The class of a node: a type of this package, a defined family or its statistics; None for any other name."""
     statistics = [getattr(family, "statistics_type", None) for family in Family.known.values()]
-    known = (
-        *statistics, NormalScores, PairStatistics, JointStatistics, *RESULTS, *SCHEMAS, Column, WordColumn, ClassTable
-    )  # fmt: skip
-    own = {cls.__name__: cls for cls in known if cls is not None}
+    own = {cls.__name__: cls for cls in (*statistics, *PARTS, *RESULTS) if cls is not None}
     return (Family.known | own).get(name)
 
 
@@ -219,70 +189,64 @@ def _fields_of(cls: Any) -> list[str]:
     return list(MODEL_FIELDS) if cls is NaiveBayes else [field.name for field in fields_of(cls)]
 
 
-class _Unreadable(ValueError):
-    """An error whose message already names the field."""
-
-
-def _node(name: str, codes: dict[str, Any], arrays: Arrays) -> Any:
+def _node(name: str, fields: dict[str, Any]) -> Any:
+    """A node with these fields; those that have their defaults may be left out."""
+    if name == "PairStatistics" and "both" in fields:
+        return fields  # of version 0.1.0, whose pairs need the blocks of what they are part of
+    name, fields = renew(name, fields)
     cls = node_type(name)
-    if name in FIRST_SCHEMAS:
-        return first_schema(name, {field: decode(code, arrays) for field, code in codes.items()})
     if cls is None:
         raise ValueError(f"{name!r} is not a part of a result; define a family of your own before loading a fit of it")
-    if cls is PairStatistics and set(codes) == set(FirstPairs._fields):
-        return FirstPairs(**{field: decode(code, arrays) for field, code in codes.items()})
     if name == "Views":
-        return cls(*_views({field: decode(code, arrays) for field, code in codes.items()}))
-    names = [name for name in _fields_of(cls) if name != OPTIONAL.get(cls.__name__) or name in codes]
-    if set(codes) != set(names):
-        raise ValueError(f"a {name} has the fields {', '.join(names)}, got {', '.join(codes)}")
+        return cls(*fields["families"])
+    names = _fields_of(cls)
+    if not {one for one in names if not hasattr(cls, one)} <= set(fields) <= set(names):
+        raise ValueError(f"a {name} has the fields {', '.join(names)}, got {', '.join(fields)}")
     # skip __init__: fields of a checked object may have types and shapes that it refuses from users
     node = object.__new__(cls)
-    for field in names:
-        try:
-            value = decode(codes[field], arrays)
-        except _Unreadable:
-            raise
-        except Exception as error:  # a malformed header can raise anything
-            raise _Unreadable(f"{field} of a {name} cannot be read: {error}") from error
-        if not issubclass(cls, Family | Statistics):  # a user's family, whose fields have any names
-            _require_type(name, field, value)
-        object.__setattr__(node, field, value)
-    if isinstance(getattr(node, "pairs", None), FirstPairs):
-        blocks = node.blocks if cls is ForestStatistics else node.posterior.statistics.blocks
-        object.__setattr__(node, "pairs", node.pairs.of_blocks(blocks))
-    if cls is BlocksSchema:
-        object.__setattr__(node, "parts", name_parts(node.parts))
+    node.__dict__.update({one: fields[one] if one in fields else getattr(cls, one) for one in names})
+    if not issubclass(cls, Family | Statistics):  # which check their own, and may be a user's
+        _require_types(name, cls, fields)
     return node
 
 
-def _views(fields: dict[str, Any]) -> Any:
-    """The families of ``Views``; a file of version 0.1.0 has their fields side by side, and their names in order."""
-    if "families" in fields:
-        return fields["families"]
-    fields = {"found": False, "variance": "own", **fields}
-    views = [object.__new__(Family.known.get(name, NormalScores)) for name in fields["views"]]
-    for one in views:
-        one.__dict__.update({field: fields[field] for field in _fields_of(type(one))})
-    return views
+def _require_types(name: str, cls: Any, fields: dict[str, Any]) -> None:
+    """Raise ValueError unless the fields have the types that the class declares."""
+    declared = _declared_types(cls)
+    for field, value in fields.items():
+        if not _is_of(value, declared.get(field, Any)):
+            raise ValueError(f"{field} of a {name} has the wrong type, {type(value).__name__}")
 
 
-def _require_type(owner: str, field: str, value: Any) -> None:
-    good = isinstance(value, TYPES.get(field, object))
-    if field in PARTS:
-        good = isinstance(value, dict) and all(isinstance(part, PARTS[field]) for part in value.values())
-    if not good:
-        raise ValueError(f"{field} of a {owner} has the wrong type, {type(value).__name__}")
+@cache
+def _declared_types(cls: Any) -> dict[str, Any]:
+    return typing.get_type_hints(cls, localns={"Family": Family})  # which columns import for type checkers only
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    """Whether a value has an annotated type, as have the values of a dict and the parts of a tuple."""
+    origin, parts = typing.get_origin(kind) or kind, typing.get_args(kind)
+    if kind is Any or origin is typing.Literal:
+        return True
+    if origin in (np.ndarray, jax.Array):
+        return isinstance(value, np.ndarray | np.generic | jax.Array | ClassTable)
+    if origin is UnionType:
+        return any(_is_of(value, part) for part in parts)
+    if origin is tuple:
+        return isinstance(value, tuple) and all(_is_of(part, parts[0]) for part in value)
+    if issubclass(origin, Mapping):
+        return isinstance(value, dict) and all(
+            _is_of(key, str) and _is_of(part, parts[1]) for key, part in value.items()
+        )
+    return isinstance(value, int | float if origin is float else origin)
 
 
 def _estimator(params: dict[str, Any], learned: dict[str, Any]) -> Any:
     estimator = NaiveBayesClassifier(**params)
     if not set(LEARNED[:-2]) <= set(learned) <= set(LEARNED):
         raise ValueError(f"an estimator has the attributes {', '.join(LEARNED)}, got {', '.join(learned)}")
-    for name, value in learned.items():
-        _require_type("NaiveBayesClassifier", name, value)
-        setattr(estimator, name, value)
-    estimator.prior_of_fit_ = estimator.class_prior
+    _require_types("NaiveBayesClassifier", NaiveBayesClassifier, learned)
+    estimator.__dict__.update(learned, prior_of_fit_=estimator.class_prior)
     return estimator
 
 

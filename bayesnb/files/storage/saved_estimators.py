@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -12,39 +9,12 @@ import numpy as np
 from bayesnb.files.storage.saved_results import check_result, check_statistics, require_alike
 from bayesnb.frames.blocks import AnySchema, BlocksSchema
 from bayesnb.frames.column_kinds import KINDS, SKIP, Column, in_order
-from bayesnb.frames.schema import Schema
 from bayesnb.frames.words import WordColumn, vectorizer_of
-from bayesnb.rows.checks import match_statistics
 from bayesnb.rows.packing import columns_behind
 from bayesnb.sklearn.settings import has_views, require, require_temper, specification
 
 MOST_COLUMNS = 1 << 24
 """The widest array of a file."""
-
-FIRST_SCHEMAS = ("FrameSchema", "ArraySchema")
-"""What version 0.1.0 had in place of ``Schema``."""
-
-
-def first_schema(name: str, fields: Mapping[str, Any]) -> Schema:
-    """The schema in a file of version 0.1.0: columns of a frame, or the kinds of an array's and their families."""
-    informative = fields.get("informative", ())
-    if name == "FrameSchema":
-        return Schema(fields["columns"], fields["family"], informative)
-    sizes, columns = iter(fields["sizes"]), []
-    for kind, run in groupby(fields["kinds"]):
-        width = len([*run])
-        if kind == "categorical":
-            columns += [Column("", kind, range(next(sizes))) for _ in range(width)]
-        elif kind in fields["own"]:
-            columns.append(Column("", "own", family=fields["own"][kind], own_block=kind.lower(), width=width))
-        else:
-            columns.append(Column("", kind, inferred=fields["inferred"], width=width))
-    return Schema(tuple(columns), informative=informative, named=False)
-
-
-def name_parts(parts: Mapping[str, Schema]) -> dict[str, Schema]:
-    """The parts of a ``BlocksSchema``, with the names that those of version 0.1.0 had not."""
-    return {name: part if part.prefix else replace(part, prefix=name) for name, part in parts.items()}
 
 
 def check_estimator(estimator: Any) -> None:
@@ -53,30 +23,29 @@ def check_estimator(estimator: Any) -> None:
     require_temper(estimator.temper, estimator.method)
     schema, fit, statistics = estimator.schema_, estimator.fit_, estimator.statistics_
     check_schema(schema)
-    names = getattr(estimator, "feature_names_in_", schema.names)
+    names = list(getattr(estimator, "feature_names_in_", schema.names))
     if not estimator.n_features_in_ == len(names) == len(schema.names):
         raise ValueError(f"n_features_in_ is {estimator.n_features_in_}, the schema has {len(schema.names)} columns")
-    if schema.named and list(names) != schema.names:
-        raise ValueError(f"feature_names_in_ are {list(names)}, the schema has {schema.names}")
+    if schema.named and names != schema.names:
+        raise ValueError(f"feature_names_in_ are {names}, the schema has {schema.names}")
     labels = estimator.classes_.tolist()
     if estimator.classes_.ndim != 1 or len(set(labels)) < len(labels) or any(label != label for label in labels):
         raise ValueError(f"classes_ must be different labels, got {labels}")
     views = has_views(schema, fit.model)
     model = specification("posterior", 1.0, schema, estimator.classes_, estimator.class_prior, views=views)
-    check_statistics(statistics)
-    match_statistics(model.families, len(labels), False, statistics)
+    check_statistics(statistics, model)
     if statistics.classes not in (None, tuple(labels)):
         raise ValueError(f"statistics_ are of the classes {list(statistics.classes)}, classes_ are {labels}")
     check_result(fit)
     require_alike(model, fit.model)
-    if fit.model.num_classes != len(labels):
-        raise ValueError(f"classes_ has {len(labels)} labels, fit_ has {fit.model.num_classes} classes")
     widths = {block: len(columns) for block, columns in schema.names_by_block.items()}
     for block, width in widths.items():
         if columns_behind(fit.model.families[block], statistics.blocks[block]) != width:
             raise ValueError(f"block {block!r}: statistics_ must have the {width} columns of the schema")
     no_rows = {block: np.zeros((0, width)) for block, width in widths.items()}
-    fit.predict_proba(no_rows["x"] if fit.model.single else no_rows)
+    num_classes = fit.predict_proba(no_rows["x"] if fit.model.single else no_rows).shape[1]
+    if num_classes != len(labels):
+        raise ValueError(f"classes_ has {len(labels)} labels, fit_ has {num_classes} classes")
 
 
 def check_schema(schema: AnySchema, *, may_skip_all: bool = False) -> None:
@@ -92,40 +61,37 @@ def check_schema(schema: AnySchema, *, may_skip_all: bool = False) -> None:
     for column in schema.columns:
         _check_column(column, named=schema.named)
     places = schema.informative
-    if any(type(place) is not int for place in places) or list(places) != sorted({*places} & {*range(schema.width)}):
+    if list(places) != sorted({*places} & {*range(schema.width)}):
         raise ValueError(f"informative of the schema must be positions of its columns, in order, got {places!r}")
     if schema.family is not None:
-        _check_family(schema.family)
+        schema.family.__post_init__()  # the checks of its constructor
     if len(set(schema.names)) < schema.width:
         raise ValueError(f"columns of the schema must have different names, got {schema.names}")
     if {column.kind for column in schema.columns} <= {SKIP} and not may_skip_all:
         raise ValueError("columns of the schema must not all be left out")
 
 
-def _check_family(family: Any) -> None:
-    replace(family)  # runs the checks of its constructor
-
-
 def _check_column(column: Column, *, named: bool) -> None:
-    if column.kind not in (*KINDS, "words", "own", SKIP):
+    kind, family, values, width = column.kind, column.family, column.values, column.width
+    cells, most = str if column.text else bool | int | float, 1 if named or kind == "categorical" else MOST_COLUMNS
+    if kind not in (*KINDS, "words", "own", SKIP):
         raise ValueError(f"a column of the schema must have a kind, got {column!r}")
     read = isinstance(column, WordColumn) and vectorizer_of(column.vectorizer) is not None
-    if (column.kind == "words") != read or (column.kind == "own") != (column.family is not None):
+    if (kind == "words") != read or (kind == "own") != (family is not None):
         raise ValueError(f"column {column.name!r} must have the vectorizer or the family of its kind, got {column!r}")
-    if column.family is not None:
-        _check_family(column.family)
-    if (column.kind in ("words", "own")) != bool(column.own_block):
+    if family is not None:
+        family.__post_init__()
+    if (kind in ("words", "own")) != bool(column.own_block):
         raise ValueError(f"own_block of column {column.name!r} must be the name of a block, got {column.own_block!r}")
-    if column.text and column.kind not in ("bernoulli", "categorical", "words", SKIP):
-        raise ValueError(f"column {column.name!r} is {column.kind} and cannot contain text")
-    if not 0 < column.width <= (1 if named or column.kind == "categorical" else MOST_COLUMNS):
-        raise ValueError(f"width of column {column.name!r} must be a number of columns of an array, got {column.width}")
-    cells, values = str if column.text else bool | int | float, column.values
+    if column.text and kind not in ("bernoulli", "categorical", "words", SKIP):
+        raise ValueError(f"column {column.name!r} is {kind} and cannot contain text")
+    if not 0 < width <= most:
+        raise ValueError(f"width of column {column.name!r} must be a number of columns of an array, got {width}")
+    if not named and (values != (range(len(values)) if kind == "categorical" else ()) or values == range(0)):
+        raise ValueError(f"values of a column of an array must be codes 0, 1, ..., got {values!r}")
     if not named:
-        if values != (range(len(values)) if column.kind == "categorical" else ()) or (values == range(0)):
-            raise ValueError(f"values of a column of an array must be codes 0, 1, ..., got {values!r}")
         return
     if not all(isinstance(value, cells) and value == value for value in values):
         raise ValueError(f"values of column {column.name!r} must be texts or numbers, as its cells are, got {values!r}")
-    if values != in_order(set(values)) or (column.kind == "bernoulli" and len(values) != 2):
+    if values != in_order(set(values)) or (kind == "bernoulli" and len(values) != 2):
         raise ValueError(f"values of column {column.name!r} must be different, and in order, got {values!r}")

@@ -9,52 +9,62 @@ from typing import Any
 import jax
 import numpy as np
 
+from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.placement import allow_promotion, to_double
-from bayesnb.families.parts.support import require_axes, require_finite_numbers, require_simplex
+from bayesnb.families import Multinomial, MultivariateNormal, Normal, Views
+from bayesnb.families.hyperparameters import values_of
+from bayesnb.families.parts.support import BOUND, require_axes, require_finite_numbers, require_simplex
 from bayesnb.families.powers import num_powers
-from bayesnb.files.storage.saved_families import check_resolved
-from bayesnb.files.storage.saved_forests import check_forest
 from bayesnb.fits.averaged import AveragedPosterior
 from bayesnb.fits.bootstrap import Bootstrap
 from bayesnb.fits.em import EMEstimate
 from bayesnb.fits.empirical import EmpiricalPosterior
 from bayesnb.fits.hierarchical import HierarchicalDraws
 from bayesnb.fits.multilabel import MultiLabel
+from bayesnb.forests.branchings import is_forest
+from bayesnb.forests.columns import category_sizes
 from bayesnb.forests.results import ForestPosterior, ForestStatistics
+from bayesnb.forests.structures import STRUCTURES
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.nonconjugate import hyperpriors
 from bayesnb.model.spelling import CONSTRAINTS
+from bayesnb.numerics.covariances import variances
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.rows import arguments
-from bayesnb.rows.checks import check_fit, match_statistics
+from bayesnb.rows.checks import accepts, check_fit, match_statistics
 from bayesnb.rows.packing import columns_behind, columns_of
 from bayesnb.rows.statistics import ModelStatistics
 
 
-def check_saved_model(model: NaiveBayes) -> None:
+@singledispatch
+def check_result(result: Any) -> None:
+    """Raise ValueError, naming the part, unless the result is one that a fit or a user could have made."""
+    raise ValueError(f"a {type(result).__name__} is not a result")
+
+
+@check_result.register(NaiveBayes)
+def check_model(model: NaiveBayes) -> None:
     """Raise ValueError unless the model is one that a user could define, or that data could resolve."""
     families: Mapping[str, Any] = model.families
-    columns = model.columns
+    columns, num_classes = model.columns, arguments.check_num_classes(model.num_classes)
     if not isinstance(model.single, bool) or (model.single and list(families) != ["x"]):
         raise ValueError(f"the only block of a model is named 'x', got single={model.single!r} with {list(families)}")
     sizes = set(columns.values())
     if set(columns) != set(families) or not (sizes == {None} or all(type(size) is int and size >= 0 for size in sizes)):
         raise ValueError(f"columns must be the number of columns of each block {list(families)}, got {columns!r}")
-    concentration = model.class_concentration
-    num_classes: Any = arguments.check_num_classes(model.num_classes)
     if not model.resolved:
         for family in families.values():
             family.__post_init__()  # the checks of its constructor
     else:
-        axes = (("class_concentration", "K"),)
-        require_axes("NaiveBayes", {"class_concentration": concentration}, axes, {"K": num_classes})
+        values, axes = {"class_concentration": model.class_concentration}, (("class_concentration", "K"),)
+        require_axes("NaiveBayes", values, axes, {"K": num_classes or 0})
         for name, family in families.items():
             size: Any = columns[name]
             if family.declared_columns not in (None, size):
                 raise ValueError(f"block {name!r} has {size} columns, and its family {family.declared_columns}")
-            check_resolved(family, name, num_classes, size)
+            _check_resolved(family, name, num_classes or 0, size)
             check_fit(family, np.zeros((0, size)), name)
     if model.spelling is not None:
         _check_spelling(model)
@@ -82,13 +92,67 @@ def _check_spelling(model: NaiveBayes) -> None:
         placed = np.concatenate([part.placed.values for part in site.parts])
         if not np.array_equal(np.sort(placed), np.arange(int(np.prod(site.shape)))):
             raise ValueError(f"the spelling of site {site.name!r} must place every element once")
-    own = set(model.respell(None).sites()) - {"class_probs"}
-    if not own <= {site.name for site in spelling.canonical} or {c.block for c in spelling.cells} != set(
-        model.families
-    ):
+    own, blocks = {*model.respell(None).sites()} - {"class_probs"}, {cells.block for cells in spelling.cells}
+    if not own <= {site.name for site in spelling.canonical} or blocks != set(model.families):
         raise ValueError("the spelling must have all parameters and blocks of the model")
 
 
+@singledispatch
+def _check_resolved(family: Any, block: str, num_classes: int, num_columns: int) -> None:
+    """Raise ValueError unless these hyperparameters are valid for a resolved or updated family of these sizes."""
+    structure, values = values_of(family, static=True), values_of(family)
+    type(family)(**structure)
+    require_axes(f"block {block!r}", values, family.axes, family.axis_sizes(num_classes, num_columns))
+    for name in family.squared:
+        if not (np.abs(np.asarray(values[name], float)) <= LARGEST_CELL).all():
+            raise ValueError(f"block {block!r}: {name} must be at most {LARGEST_CELL:.2g}, because it is squared")
+    double = {name: _clip(np.asarray(values[name], np.float64), letters) for name, letters in family.axes}
+    type(family)(**structure | values | double | _without_zeros(family, double))
+
+
+@singledispatch
+def _without_zeros(family: Any, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What stands for scales of zero, which data may give but users may not."""
+    return {}
+
+
+_without_zeros.register(Normal, lambda _, values: {"rate": np.where(values["rate"] == 0, 1.0, values["rate"])})
+
+
+@_without_zeros.register(MultivariateNormal)
+def _(family: Any, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    idle = (variances(values["scale"]) == 0)[..., None]
+    return {"scale": values["scale"] + np.eye(values["scale"].shape[-1]) * idle}
+
+
+@_check_resolved.register(Multinomial)
+def _(family: Any, block: str, num_classes: int, num_columns: int) -> None:
+    check, table = _check_resolved.dispatch(object), family.concentration
+    if not is_class_table(table):
+        return check(family, block, num_classes, num_columns)
+    table.check(f"block {block!r}", "concentration")
+    if table.shape != (num_classes, num_columns) or len(table.base) != 1 or (np.asarray(table.total) != 1).any():
+        raise ValueError(f"block {block!r}: concentration must be a table {num_classes, num_columns} of one prior")
+    return check(family._replace(concentration=table.base), block, 1, num_columns)
+
+
+@_check_resolved.register(Views)
+def _(family: Any, block: str, num_classes: int, num_columns: int) -> None:
+    for one in family.fitted:
+        _check_resolved(one, block, num_classes, num_columns)
+
+
+def _clip(value: np.ndarray[Any, Any], letters: str) -> np.ndarray[Any, Any]:
+    """The values clipped to the bounds for users' hyperparameters, which data of extreme scale can exceed."""
+    if letters.endswith("DD"):  # a correlation matrix stays positive definite
+        roots = np.sqrt(np.diagonal(value, axis1=-2, axis2=-1))
+        roots = np.where(roots > 0, roots, 1.0)
+        value = value / roots[..., None, :] / roots[..., :, None]
+    size = np.abs(value)
+    return np.where((size > 0) & np.isfinite(size), np.sign(value) * np.clip(size, 1 / BOUND, BOUND), value)
+
+
+@check_result.register(ModelStatistics)
 def check_statistics(statistics: ModelStatistics, model: NaiveBayes | None = None) -> None:
     """Raise ValueError unless the statistics are possible for some rows (of the model, if given)."""
     counts = statistics.class_counts
@@ -98,6 +162,8 @@ def check_statistics(statistics: ModelStatistics, model: NaiveBayes | None = Non
     statistics.named(statistics.classes)  # checks the labels
     for name, of_block in statistics.blocks.items():
         of_block.check(name, len(counts))
+    if isinstance(statistics, ForestStatistics):
+        statistics.pairs.check()
     if model is None:
         return
     match_statistics(model.families, model.num_classes, model.resolved, statistics)
@@ -106,83 +172,88 @@ def check_statistics(statistics: ModelStatistics, model: NaiveBayes | None = Non
             raise ValueError(f"block {name!r} has {columns} columns in the model and {found} in the statistics")
 
 
-@singledispatch
-def check_result(result: Any) -> None:
-    """Raise ValueError, naming the part, unless the result is one that a fit or a user could have made."""
-    raise ValueError(f"a {type(result).__name__} is not a result")
-
-
-check_result.register(NaiveBayes, check_saved_model)
-check_result.register(ModelStatistics, check_statistics)
-
-
 @check_result.register
 def _(result: PointEstimate) -> None:
-    check_saved_model(result.model)
+    check_model(result.model)
     arguments.check_params(result.model, _numbers("params", result.params))
-
-
-@check_result.register
-def _(result: EMEstimate) -> None:
-    check_result.dispatch(PointEstimate)(result)
-    trace = _numbers("EMEstimate", {"log_posterior": result.log_posterior})["log_posterior"]
-    if trace.ndim != 1 or np.isnan(trace).any():
-        raise ValueError("log_posterior must be one number for each iteration")
+    if isinstance(result, EMEstimate):
+        trace = _numbers("EMEstimate", {"log_posterior": result.log_posterior})["log_posterior"]
+        if trace.ndim != 1 or np.isnan(trace).any():
+            raise ValueError("log_posterior must be one number for each iteration")
 
 
 @check_result.register
 def _(result: Posterior) -> None:
     for name, model in (("prior", result.prior), ("model", result.model)):
-        check_saved_model(model)
+        check_model(model)
         if not model.resolved:
             raise ValueError(f"the {name} of a posterior must be resolved, with the columns of each block")
-        check_statistics(result.statistics, model)
     require_alike(result.prior, result.model)
+    check_statistics(result.statistics, result.prior)
     if result.weights is not None:
-        _check_by_feature("weights", result.weights, result.model, powers=True)
-        for name, weight in result.weights.items():
-            if not ((np.asarray(weight) >= 0) & (np.asarray(weight) < np.inf)).all():
+        sizes = {name: num_powers(f, result.model.columns[name] or 0) for name, f in result.model.families.items()}
+        for name, weight in _check_by_feature("weights", result.weights, sizes).items():
+            if not ((weight >= 0) & (weight < np.inf)).all():
                 raise ValueError(f"weights[{name!r}] must be finite and not negative")
-
-
-@check_result.register
-def _(result: EmpiricalPosterior) -> None:
-    check_result.dispatch(Posterior)(result)
-    terms = {"start_log_evidence": result.start_log_evidence, "log_hyperprior": result.log_hyperprior}
-    require_finite_numbers("EmpiricalPosterior", **terms)
+    if isinstance(result, EmpiricalPosterior):
+        terms = {"start_log_evidence": result.start_log_evidence, "log_hyperprior": result.log_hyperprior}
+        require_finite_numbers("EmpiricalPosterior", **terms)
 
 
 @check_result.register
 def _(result: AveragedPosterior) -> None:
     check_result(result.posterior)
     model = result.model
-    pooled = model.with_hyperparameters(result.pooled, model.class_concentration)
-    require_alike(model, pooled)
+    require_alike(model, model.with_hyperparameters(result.pooled, model.class_concentration))
     for name, family in result.pooled.items():
-        columns: Any = model.columns[name]
-        check_resolved(family, name, 1, columns)
-    _check_by_feature("log_odds", result.log_odds, model)
-
-
-@check_result.register
-def _(result: ForestStatistics) -> None:
-    check_statistics(result)
-    result.pairs.check()
+        _check_resolved(family, name, 1, model.columns[name] or 0)
+    _check_by_feature("log_odds", result.log_odds, model.columns)
 
 
 @check_result.register
 def _(result: ForestPosterior) -> None:
     check_result(result.posterior)
-    check_forest(result)
+    check_statistics(result.statistics)
+    pairs, layout, families, columns = result.pairs, result.layout, result.model.families, result.model.columns
+    sizes = tuple(size for name, family in families.items() for size in category_sizes(family, columns[name] or 0))
+    of_columns = tuple(size for size in sizes if size)
+    children = {*layout.reals, *layout.others} if of_columns else set()
+    known = pairs.categories.sizes == of_columns and {*pairs.blocks} == children
+    if not known or not all(
+        accepts(families[name], one) and columns_behind(families[name], one) == columns[name]
+        for name, one in pairs.blocks.items()
+    ):
+        raise ValueError(f"pairs must be those of the model's columns, {sizes}, got {pairs.categories.sizes!r}")
+    if pairs.reals.num_columns != layout.count(layout.reals):
+        raise ValueError(f"pairs must be those of the model's columns, {columns}, got {pairs.reals.num_columns} reals")
+    if pairs.num_classes != len(result.posterior.statistics.class_counts):
+        raise ValueError(f"pairs must be those of the model's classes, got {pairs.num_classes}")
+    counts = [size for column in result.segments for size in column]
+    if tuple(map(sum, result.segments)) != sizes or not all(type(size) is int and size > 0 for size in counts):
+        raise ValueError(f"segments must share out the categories of each column, {sizes}, got {result.segments}")
+    if result.structure not in STRUCTURES:
+        raise ValueError(f"structure must be one of {list(STRUCTURES)}, got {result.structure!r}")
+    if (result.structure == "best") != (result.parents is not None):
+        raise ValueError('parents belong to the structure "best", and only to it')
+    if result.parents is not None and not is_forest(result.parents, len(layout.order)):
+        raise ValueError(f"parents must be one of each column, -1 for roots, without circles: {result.parents!r}")
+    if result.power is not None and result.posterior.weights is None:
+        raise ValueError("the power of the forests and the weights of the features belong together")
+    if result.power is not None and not (np.ndim(result.power) == 0 and 0 <= float(result.power) < np.inf):
+        raise ValueError(f"power must be one number, finite and not negative, got {result.power!r}")
 
 
 @check_result.register
 def _(result: Draws) -> None:
-    check_saved_model(result.model)
-    extra = hyperpriors(result.specification) if isinstance(result, HierarchicalDraws) else {}
+    check_model(result.model)
+    extra = {}
+    if isinstance(result, HierarchicalDraws):
+        check_model(result.specification)
+        require_alike(result.specification, result.model)
+        check_statistics(result.statistics, result.model)
+        extra = hyperpriors(result.specification)
     params: dict[str, Any] = dict(result.model.own_params(_numbers("params", result.params)))
-    own = result.model.respell(None)
-    _check_draws(own, {site: value for site, value in params.items() if site not in extra})
+    _check_draws(result.model.respell(None), {site: value for site, value in params.items() if site not in extra})
     num_draws = len(next(iter(params.values())))
     if type(result.num_chains) is not int or result.num_chains < 1 or num_draws % result.num_chains:
         raise ValueError(f"num_chains must divide the number of draws, {num_draws}, got {result.num_chains!r}")
@@ -195,18 +266,10 @@ def _(result: Draws) -> None:
 
 
 @check_result.register
-def _(result: HierarchicalDraws) -> None:
-    check_saved_model(result.specification)
-    check_result.dispatch(Draws)(result)
-    require_alike(result.specification, result.model)
-    check_statistics(result.statistics, result.model)
-
-
-@check_result.register
 def _(result: Bootstrap) -> None:
     check_result(result.estimate)
-    params = _numbers("params", result.params)
-    _check_draws(result.estimate.model, params)
+    params, model = _numbers("params", result.params), result.estimate.model
+    _check_draws(model.respell(None), dict(model.own_params(params)))
     for site, value in params.items():
         if value.shape[1:] != np.shape(result.estimate.params[site]):
             raise ValueError(f"params[{site!r}] must be replicates of the estimate's array, got shape {value.shape}")
@@ -214,26 +277,26 @@ def _(result: Bootstrap) -> None:
 
 @check_result.register
 def _(result: MultiLabel) -> None:
-    fits = to_double(result.fits)
+    fits = MultiLabel(to_double(result.fits))
     sizes = {np.shape(leaf)[:1] for leaf in jax.tree.leaves(fits)}
     if len(sizes) != 1 or not all(sizes):
         raise ValueError("the arrays of a MultiLabel must have the labels on their first axis")
-    for index in range(MultiLabel(fits).num_labels):
-        check_result(MultiLabel(fits).label(index))
+    for index in range(fits.num_labels):
+        check_result(fits.label(index))
 
 
 def require_alike(model: NaiveBayes, other: NaiveBayes) -> None:
     """Raise ValueError unless both have the same blocks, classes and, if known, columns."""
-    expected, found = _layout(model), _layout(other)
+
+    def layout(of: NaiveBayes) -> dict[str, Any]:
+        blocks = {name: type(family).__name__ for name, family in of.families.items()}
+        columns = of.columns if of.resolved else None
+        return {"blocks": blocks, "num_classes": of.num_classes, "columns": columns, "single": of.single}
+
+    expected, found = layout(model), layout(other)
     for name, value in expected.items():
         if None not in (value, found[name]) and value != found[name]:
             raise ValueError(f"the parts of a result must have the same {name}, got {value} and {found[name]}")
-
-
-def _layout(model: NaiveBayes) -> dict[str, Any]:
-    blocks = {name: type(family).__name__ for name, family in model.families.items()}
-    columns = model.columns if model.resolved else None
-    return {"blocks": blocks, "num_classes": model.num_classes, "columns": columns, "single": model.single}
 
 
 def _numbers(owner: str, given: Any) -> dict[str, np.ndarray[Any, Any]]:
@@ -243,22 +306,21 @@ def _numbers(owner: str, given: Any) -> dict[str, np.ndarray[Any, Any]]:
     return {n: value if is_class_table(value) else np.asarray(value, np.float64) for n, value in given.items()}
 
 
-def _check_by_feature(owner: str, given: Any, model: NaiveBayes, *, powers: bool = False) -> None:
-    """Raise ValueError unless each block has one number per feature, [D], or per power, or a single number, [1]."""
+def _check_by_feature(owner: str, given: Any, sizes: Mapping[str, int | None]) -> dict[str, np.ndarray[Any, Any]]:
+    """The arrays; ValueError unless each block has one number, [1], or as many as it has features or powers."""
     arrays = _numbers(owner, given)
-    if set(arrays) != set(model.families):
-        raise ValueError(f"{owner} must have the blocks {list(model.families)}, got {list(arrays)}")
+    if set(arrays) != set(sizes):
+        raise ValueError(f"{owner} must have the blocks {list(sizes)}, got {list(arrays)}")
     for name, value in arrays.items():
-        size = num_powers(model.families[name], model.columns[name] or 0) if powers else model.columns[name]
-        if value.shape not in ((1,), (size,)) or np.isnan(value).any():
+        if value.shape not in ((1,), (sizes[name],)) or np.isnan(value).any():
             raise ValueError(f"{owner}[{name!r}] must be one number or one for each column, got shape {value.shape}")
+    return arrays
 
 
 def _check_draws(model: NaiveBayes, params: dict[str, Any]) -> None:
-    """Raise ValueError unless each draw, on the first axis, is a valid set of the model's parameters."""
+    """Raise ValueError unless each draw, on the first axis, is a valid set of the model's own parameters."""
     if set(params) != set(model.sites()):
         raise ValueError(f"params must have the sites {model.sites()}, got {list(params)}")
-    params, model = dict(model.own_params(params)), model.respell(None)
     probs, common = params["class_probs"], model.common_sites()
     if probs.ndim != 2 or not len(probs) or model.num_classes not in (None, probs.shape[1]):
         raise ValueError(f"params['class_probs'] must be draws [S, {model.num_classes or 'K'}], got {probs.shape}")
