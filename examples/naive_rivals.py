@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 
 # the inner parts of `bayesnb compare`, which have no public names: its rivals and tables
 from bayesnb.comparison.rivals import Rival, fit_rival
-from bayesnb.files.table import Table
+from bayesnb.files.description import Table
 
 Array = np.ndarray[Any, Any]
 

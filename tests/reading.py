@@ -3,7 +3,7 @@
 import pandas as pd
 
 from bayesnb.files.description import summarise_source
-from bayesnb.files.sources.reading import as_pandas, open_data
+from bayesnb.files.sources.paths import as_pandas, open_data
 
 
 def frame_of(data):

@@ -14,8 +14,8 @@ from numpy.testing import assert_allclose
 import bayesnb as nb
 from bayesnb.comparison.compare import compare
 from bayesnb.comparison.experiment import Experiment
-from bayesnb.files.sources.reading import open_data
-from bayesnb.files.table import make_table
+from bayesnb.files.description import make_table
+from bayesnb.files.sources.paths import open_data
 from bayesnb.report import formats
 
 ROOT = Path(__file__).parent.parent

@@ -131,8 +131,8 @@ def compare(
     """
     from rich.padding import Padding
 
-    from bayesnb.files.sources.reading import BUILT_IN, open_data
-    from bayesnb.files.table import make_table
+    from bayesnb.files.description import make_table
+    from bayesnb.files.sources.paths import BUILT_IN, open_data
     from bayesnb.frames.choices import kind_for_column
     from bayesnb.frames.series import DataError
 

@@ -72,7 +72,7 @@ def fit(
     from bayesnb.files.counting import progress
     from bayesnb.files.description import describe
     from bayesnb.files.fit_file import fit_described
-    from bayesnb.files.sources.reading import open_data
+    from bayesnb.files.sources.paths import open_data
     from bayesnb.files.storage.results import save
     from bayesnb.frames.series import DataError
     from bayesnb.sklearn.settings import require

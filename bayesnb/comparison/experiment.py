@@ -14,7 +14,7 @@ from bayesnb.frames.series import Array, DataError
 from bayesnb.model.naive_bayes import NaiveBayes
 
 if TYPE_CHECKING:
-    from bayesnb.files.table import Table
+    from bayesnb.files.description import Table
 
 TEST_SHARE = 0.3
 MOST_TEST_ROWS = 20_000

@@ -20,7 +20,7 @@ from bayesnb.recognition.running import MOST_ROWS, Program
 from bayesnb.rows.packing import num_parts
 
 if TYPE_CHECKING:
-    from bayesnb.files.table import Table
+    from bayesnb.files.description import Table
 
 LABELS = ("y", "label", "labels")
 """Names of the argument that takes the labels; without one of them it is the second."""

@@ -16,7 +16,7 @@ from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import Family
 from bayesnb.files.counting import count, progress
 from bayesnb.files.description import Description, describe
-from bayesnb.files.sources.reading import open_data
+from bayesnb.files.sources.paths import open_data
 from bayesnb.files.sources.source import EncodedRows
 from bayesnb.frames.choices import AUTO
 from bayesnb.frames.inference import in_python

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bayesnb.files.sources.batches import RowBatch
-from bayesnb.files.sources.csv_cells import line
-from bayesnb.files.sources.reading import as_pandas, open_data
+from bayesnb.files.sources.paths import as_pandas, open_data
+from bayesnb.files.spreadsheets import line
 from bayesnb.files.whole_file import whole_file
 from bayesnb.frames.column_kinds import require_finite
 from bayesnb.frames.schema import Schema
@@ -34,7 +34,7 @@ def prediction_file(out: Path | None, classes: Sequence[Any]) -> Iterator[Write]
     """Open a file, or the standard output, for predictions; the file appears only if the block succeeds.
 
     Columns: `prediction`, and `p(class)` for each class. In CSV, class names that a spreadsheet would run, such as
-    `=1+1`, get a leading apostrophe; see ``csv_cells``.
+    `=1+1`, get a leading apostrophe; see ``spreadsheets``.
 
     Raises:
         DataError: if the file cannot be written, exists and is not a regular file, or does not end in .csv or
@@ -112,15 +112,20 @@ def row_of(classifier: NaiveBayesClassifier, data: str, row: int) -> pd.DataFram
 
 
 def _batches_for(classifier: NaiveBayesClassifier, data: str) -> Iterator[RowBatch]:
-    """The columns of the fit, batch by batch."""
+    """The columns of the fit, batch by batch; DataError, naming the place, for infinite numbers and for odd text."""
     source, schema = open_data(data), _schema(classifier)
     schema.require(source.names)
     schema.warn_of_extra(source.names)
     for batch in source.batches([column.name for column in schema.used], schema.texts):
-        _require_finite(source.data, batch)
+
+        def where(row: int, batch: RowBatch = batch) -> str:
+            return f" {batch.place(row)} of '{data}'"
+
         for column in schema.used:
             cells = batch.frame[column.name]
-            if column.text is False and not cells.dtype.is_float():
+            if cells.dtype.is_float():
+                require_finite(cells.to_numpy(), column.name, where)
+            elif column.text is False and not cells.dtype.is_numeric():
                 try:
                     column.encode(cells)
                 except DataError as error:
@@ -128,14 +133,6 @@ def _batches_for(classifier: NaiveBayesClassifier, data: str) -> Iterator[RowBat
                     file = f"{place.partition(' ')[2]} of '{data}'" if place else f"'{data}'"
                     raise DataError(f"{file}: {error}") from error
         yield batch
-
-
-def _require_finite(data: str, batch: RowBatch) -> None:
-    """Raise DataError, naming the place, if a number is infinite."""
-    for name in batch.frame.columns:
-        cells = batch.frame[name]
-        if cells.dtype.is_float():
-            require_finite(cells.to_numpy(), name, lambda row: f" {batch.place(row)} of '{data}'")
 
 
 def _schema(classifier: NaiveBayesClassifier) -> Schema:

@@ -14,8 +14,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import bayesnb as nb
 from bayesnb.cli.options import load_program
 from bayesnb.comparison.own_program import recognise_table
-from bayesnb.files.sources.reading import of_frame
-from bayesnb.files.table import make_table
+from bayesnb.files.description import make_table
+from bayesnb.files.sources.paths import of_frame
 from bayesnb.frames.series import DataError
 from tests.command_line import prepare, run
 

@@ -18,8 +18,8 @@ from bayesnb.comparison.experiment import (
 )
 from bayesnb.comparison.first_split import check_with_nuts, dependent_columns
 from bayesnb.comparison.metrics import log_loss
-from bayesnb.files.sources.reading import of_frame
-from bayesnb.files.table import make_table
+from bayesnb.files.description import make_table
+from bayesnb.files.sources.paths import of_frame
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.frames.series import DataError
 from bayesnb.inspection.dependence import dependence

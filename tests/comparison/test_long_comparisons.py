@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from bayesnb.comparison.compare import Forecast, compare
 from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.first_split import too_long_for_nuts
-from bayesnb.files.sources.reading import of_frame
-from bayesnb.files.table import make_table
+from bayesnb.files.description import make_table
+from bayesnb.files.sources.paths import of_frame
 from bayesnb.frames.series import DataError
 from bayesnb.report.summary import _say_where_it_stopped
 from tests.comparison.test_compare import QUICK, synthetic

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 import bayesnb as nb
 from bayesnb.cli import main
-from bayesnb.files.sources.reading import open_data
-from bayesnb.files.table import make_table
+from bayesnb.files.description import make_table
+from bayesnb.files.sources.paths import open_data
 from bayesnb.frames.series import DataError
 
 TEXT = b"x,label\n" + b"0.5,a\n1.5,b\n" * 8

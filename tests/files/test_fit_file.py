@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.files import counting, description
-from bayesnb.files.sources.reading import PlainFile
+from bayesnb.files.sources.paths import open_data
 from tests.files.test_stream_files_stopped import stop_after
 from tests.files.test_stream_resume import Stop
 
@@ -58,8 +58,9 @@ def test_the_same_as_the_estimator(path, likelihoods):
 @pytest.mark.filterwarnings("ignore:column 'name'")
 def test_a_small_file_is_read_once_with_the_same_result(path, monkeypatch):
     opened, fits = [], []
-    read = PlainFile.batches
-    monkeypatch.setattr(PlainFile, "batches", lambda file, *given: opened.append(file) or read(file, *given))
+    kind = type(open_data(str(path)).parts[0].open())
+    read = kind.batches
+    monkeypatch.setattr(kind, "batches", lambda file, *given: opened.append(file) or read(file, *given))
     for kept, times in ((1 << 20, 1), (0, 4)):  # once more for the powers of the default
         monkeypatch.setattr(description, "KEPT_BYTES", kept)
         fits.append(nb.fit_file(path))
@@ -217,7 +218,7 @@ def test_a_stopped_fit_goes_on_where_it_was(path, tmp_path, monkeypatch):
     file = tmp_path / path.name
     file.write_bytes(path.read_bytes())
     monkeypatch.setattr("bayesnb.files.sources.csv.BLOCK_BYTES", 400)
-    monkeypatch.setattr("bayesnb.files.sources.reading.BATCH_BYTES", 8 * 6 * 10)
+    monkeypatch.setattr("bayesnb.files.sources.paths.BATCH_BYTES", 8 * 6 * 10)
     monkeypatch.setattr(description, "KEPT_BYTES", 0)
     options = {"likelihoods": {"name": "skip"}, "temper": False}
     whole = nb.fit_file(file, **options)

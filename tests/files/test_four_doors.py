@@ -18,7 +18,7 @@ import bayesnb as nb
 from bayesnb.cli import main
 from bayesnb.files.sources import csv as csv_files
 from bayesnb.files.sources.csv import end_of_rows, find_rows, irregular_quote
-from bayesnb.files.sources.reading import open_data
+from bayesnb.files.sources.paths import open_data
 from tests.reading import frame_of
 
 NORMAL = nb.NaiveBayes(nb.Normal())

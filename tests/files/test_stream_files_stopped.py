@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 import bayesnb as nb
 from bayesnb.files import checkpoint, counting
 from bayesnb.files.counting import stream
-from bayesnb.files.sources.blocks import StreamError
+from bayesnb.files.sources.batches import StreamError
 from bayesnb.files.sources.parquet import ParquetFile
 from tests.files.test_stream import assert_same
 from tests.files.test_stream_resume import Stop

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bayesnb.files.sources.reading import of_frame, open_data
-from bayesnb.files.table import make_table
+from bayesnb.files.description import make_table
+from bayesnb.files.sources.paths import of_frame, open_data
 from bayesnb.frames.series import DataError
 from tests.reading import frame_of
 

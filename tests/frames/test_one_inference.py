@@ -10,9 +10,8 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb.cli import main
-from bayesnb.files.description import describe
-from bayesnb.files.sources.reading import open_data
-from bayesnb.files.table import make_table
+from bayesnb.files.description import describe, make_table
+from bayesnb.files.sources.paths import open_data
 from bayesnb.frames.likelihoods import schema_of
 from bayesnb.frames.series import as_frame
 

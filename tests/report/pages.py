@@ -10,8 +10,8 @@ from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.first_split import Evidence, Inclusion
 from bayesnb.comparison.methods import COMPARED
 from bayesnb.comparison.metrics import ReliabilityBins
-from bayesnb.files.sources.reading import of_frame
-from bayesnb.files.table import make_table
+from bayesnb.files.description import make_table
+from bayesnb.files.sources.paths import of_frame
 from bayesnb.inspection.dependence import Dependence
 from bayesnb.report.summary import Findings
 from tests.comparisons import CHECK, record

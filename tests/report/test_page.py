@@ -12,8 +12,8 @@ from rich.console import Console
 
 from bayesnb.comparison.methods import PRIOR_MEANINGS
 from bayesnb.comparison.metrics import METRICS
-from bayesnb.files.sources.reading import of_frame
-from bayesnb.files.table import make_table
+from bayesnb.files.description import make_table
+from bayesnb.files.sources.paths import of_frame
 from bayesnb.inspection.dependence import Dependence
 from bayesnb.report.console import print_results
 from bayesnb.report.figures import LONGEST_NAME, PAGE_DPI, dependence_figure, draw_figures, png

@@ -13,8 +13,8 @@ from bayesnb.comparison.compare import Comparison, compare
 from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.methods import COMPARED
 from bayesnb.comparison.metrics import ReliabilityBins
-from bayesnb.files.sources.reading import of_frame
-from bayesnb.files.table import make_table
+from bayesnb.files.description import make_table
+from bayesnb.files.sources.paths import of_frame
 from bayesnb.report import formats
 from bayesnb.report.console import print_data, print_results
 from bayesnb.report.summary import next_step, summarise, summarise_data

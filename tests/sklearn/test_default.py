@@ -13,8 +13,8 @@ import bayesnb as nb
 from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.methods import COMPARED
 from bayesnb.families.powers import shares
-from bayesnb.files.sources.reading import open_data
-from bayesnb.files.table import make_table
+from bayesnb.files.description import make_table
+from bayesnb.files.sources.paths import open_data
 from bayesnb.rows.statistics import from_host
 from bayesnb.sklearn import settings
 from tests.benchmarks.ways import count_calls

@@ -13,7 +13,7 @@ import numpy as np
 from bayesnb.arrays.memory import require_computed
 from bayesnb.arrays.placement import as_numpy, fill_masked
 from bayesnb.arrays.typing import ObservedRows
-from bayesnb.files.sources.blocks import Position, RowBlock, StreamError, at
+from bayesnb.files.sources.batches import Position, RowBlock, StreamError, at
 
 
 class ArrayBlocks:

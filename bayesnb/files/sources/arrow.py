@@ -15,10 +15,9 @@ import pyarrow.dataset as ds
 from bayesnb.arrays.memory import require_computed
 from bayesnb.files.sources.arrays import ArrayBlocks
 from bayesnb.files.sources.arrow_columns import ColumnChoice
-from bayesnb.files.sources.batches import RowBatch, row_batch
-from bayesnb.files.sources.blocks import at
-from bayesnb.files.sources.folder import open_files, with_types
+from bayesnb.files.sources.batches import RowBatch, at, row_batch
 from bayesnb.files.sources.parquet import ParquetFile, rows_in_batch
+from bayesnb.files.sources.paths import open_files, with_types
 from bayesnb.files.sources.source import EncodedRows, Part, Source
 from bayesnb.frames.series import as_frame, to_arrow
 from bayesnb.rows.labelled_rows import Specification

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
-from bayesnb.files.sources.blocks import StreamError, at
+from bayesnb.files.sources.batches import StreamError, at
+from bayesnb.files.sources.csv import TEXT
 from bayesnb.files.sources.source import Encoder, Source
 from bayesnb.frames.series import Array, plain_text
 from bayesnb.rows.labelled_rows import Specification
@@ -79,7 +80,7 @@ class ColumnChoice(Encoder):
     @property
     def choices(self) -> dict[str, list[pa.DataType]]:
         """The types that each column may have in files without types; whole numbers may be followed by fractions."""
-        labels = [pa.int64(), pa.float64(), pa.bool_(), pa.string()]
+        labels = [pa.int64(), pa.float64(), pa.bool_(), TEXT]
         return {name: [pa.float64(), pa.bool_()] for name in self.names} | {self.label: labels}
 
     def description(self) -> Any:

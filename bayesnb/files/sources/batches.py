@@ -1,15 +1,16 @@
-"""What the readers of files share: the kinds of files, and batches of rows with the line or row number of each."""
+"""What all sources share: kinds of files, batches and blocks of rows with their places, and errors that name these."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -17,11 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayesnb.frames.series import Array, DataError, Frame
+from bayesnb.rows.statistics import ModelStatistics
 
 T = TypeVar("T")
 
+Where = Callable[[int], str]
+"""The place of a row of a block, given its position."""
+
 ENDINGS = re.compile(r"\.(parquet|pq|csv|tsv)(\.gz|\.bz2|\.zst)?$", re.IGNORECASE)
-CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 KINDS: Mapping[str, tuple[bytes, str]] = {
     "compressed by gzip": (rb"\x1f\x8b", "unpack it first, gzip -d"),
@@ -62,7 +66,7 @@ class RowBatch:
 
     def place(self, row: int) -> str:
         """The place of one of the rows, such as `on line 7`."""
-        return place_of(self.unit, self.numbers()[row])
+        return f"{'in' if self.unit == 'row' else 'on'} {self.unit} {self.numbers()[row]}"
 
     def present(self, name: str) -> Array:
         """Whether each cell of a column [N] is there."""
@@ -100,11 +104,6 @@ def read_ahead(items: Iterator[T]) -> Iterator[T]:
             yield item  # type: ignore[misc]
 
 
-def place_of(unit: str, number: int) -> str:
-    """The place of a cell, from the unit and the number of its row."""
-    return f"{'in' if unit == 'row' else 'on'} {unit} {number}"
-
-
 def words_of(error: BaseException) -> str:
     """The message of another library's error, as part of a sentence."""
     text = getattr(error, "strerror", None) or str(error)
@@ -128,16 +127,94 @@ def format_of(path: Path) -> str:
     return "" if found is None else found[1].lower().replace("pq", "parquet")
 
 
-@contextmanager
-def open_content(path: Path) -> Iterator[tuple[BinaryIO, Any]]:
-    """Open a file, and yield its stored bytes, whose position is the progress, and its decompressed content."""
-    with path.open("rb") as file:
-        codec = CODECS.get(path.suffix.lower())
-        yield file, file if codec is None else pa.CompressedInputStream(file, codec)
-
-
 def require_kind(path: object, head: bytes, wanted: str) -> None:
     """Raise DataError if the first bytes of a file show that it is of a known kind other than ``wanted``."""
     kind = next((kind for kind, (sign, _) in KINDS.items() if re.match(sign, head, re.DOTALL)), f"a {wanted} file")
     if kind != f"a {wanted} file":
         raise DataError(f"'{path}' is {kind}, expected {wanted}: {KINDS[kind][1]}")
+
+
+class Position(NamedTuple):
+    """How far a source has been read.
+
+    ``part`` is the number of finished files, or blocks of an iterator; ``row`` the number of rows read from the next
+    file; ``rows`` the total number of rows counted.
+    """
+
+    part: int = 0
+    row: int = 0
+    rows: int = 0
+
+    def done(self) -> Position:
+        """This position after the current part has ended."""
+        return Position(self.part + (self.row > 0), 0, self.rows)
+
+
+class RowBlock(NamedTuple):
+    """Rows for ``sufficient_statistics``, their ``place`` for error messages, and ``end``, the position after them.
+
+    ``done`` is the progress after these rows, in the source's own unit; ``where`` gives the place of one of these rows.
+    """
+
+    X: Any
+    y: Any
+    weight: Any
+    place: str
+    end: Position
+    done: float
+    where: Where | None = None
+
+
+class StreamError(ValueError):
+    """An unreadable source, or rows that do not fit; the message is one sentence that names the place.
+
+    Attributes:
+        statistics: The statistics of all rows before that place; None if there are none.
+        rows: The number of those rows.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> blocks = [([[1], [0]], [0, 1]), ([[1], [0]], [0, 2])]
+        >>> try:
+        ...     nb.stream(nb.NaiveBayes(nb.Bernoulli()), blocks, num_classes=2)
+        ... except nb.StreamError as error:
+        ...     print(error)
+        ...     print(error.rows, error.statistics.class_counts.tolist())
+        block 1: y holds 2, expected integers 0..1 for 2 classes
+        2 [1.0, 1.0]
+    """
+
+    statistics: ModelStatistics | None = None
+    rows: int = 0
+
+
+@contextmanager
+def at(place: str) -> Iterator[None]:
+    """Turn a ValueError, an OSError or an error of Arrow into a StreamError that names the place."""
+    try:
+        yield
+    except StreamError:
+        raise
+    except DataError as error:  # its message already names the place
+        raise StreamError(str(error)) from error
+    except (ValueError, OSError, pa.ArrowException) as error:
+        raise StreamError(f"{place}: {words_of(error)}") from error
+
+
+@contextmanager
+def at_row(place: str, num_rows: int, use: Callable[[slice], Any], where: Where | None) -> Iterator[None]:
+    """Like ``at``, but name the first of the rows that ``use`` refuses, if ``where`` gives the places of rows."""
+    try:
+        yield
+    except (ValueError, pa.ArrowException) as error:
+
+        def refuses(row: int) -> bool:
+            try:
+                use(slice(row + 1))
+            except (ValueError, pa.ArrowException):
+                return True
+            return False
+
+        row = num_rows if where is None else bisect_left(range(num_rows), True, key=refuses)
+        with at(place if where is None or row == num_rows else where(row)):
+            raise error

@@ -9,19 +9,27 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from bayesnb.files.sources.batches import RowBatch, format_of, in_sentences, open_content, require_kind
-from bayesnb.files.sources.csv_cells import MISSING, TEXT, convert, first_refused_cell
+from bayesnb.files.sources.batches import RowBatch, format_of, in_sentences, require_kind
+from bayesnb.files.spreadsheets import as_read
 from bayesnb.frames.series import LARGEST_INTEGER, Array, DataError
-from bayesnb.frames.values import reads_as_number, why_text
+from bayesnb.frames.values import is_rounded, reads_as_number, why_text
+
+MISSING = frozenset({"", "NA", "nan", "NaN", "NAN", "?"})
+
+TEXT = pa.dictionary(pa.int32(), pa.string())
+"""The type of text: each distinct cell once, so that nothing is done for every cell."""
+
+CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 BLOCK_BYTES = 16 << 20
 """Bytes parsed at a time. The distinct texts of a column cost time once a block."""
@@ -69,7 +77,7 @@ class CsvFile:
         """
         self.path, self._missing, self._types = path, missing, types or {}
         self.names: list[str] = []
-        with in_sentences(path), open_content(path) as (_, content):
+        with in_sentences(path), _open_content(path) as (_, content):
             head = content.read(HEAD_BYTES)
             require_kind(path, head, "CSV")
             start = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
@@ -113,7 +121,7 @@ class CsvFile:
         del start
         first, line, rest, size = 0, self._line, b"", max(self.path.stat().st_size, 1)
         found = set[str]()  # columns of text so far; to read one as numbers and again as text would take long
-        with in_sentences(self.path), open_content(self.path) as (file, content):
+        with in_sentences(self.path), _open_content(self.path) as (file, content):
             content.read(self._start)
             while block := rest + (chunk := content.read(BLOCK_BYTES)):
                 end = end_of_rows(block) if chunk and len(block) < MOST_ROW_BYTES else len(block)
@@ -127,7 +135,7 @@ class CsvFile:
                     for name in names
                 }
                 rows, num_lines = self._parse(raw, kinds, line), count_lines(raw)
-                lines = partial(lines_of_rows, raw, self._delimiter, line)
+                lines = partial(self._lines_of_rows, raw, line)
                 if num_lines + (not raw.endswith((b"\r", b"\n"))) == rows.num_rows:  # neither blank lines nor long rows
                     lines = partial(np.arange, line, line + rows.num_rows)
                 if rows.num_rows:
@@ -191,7 +199,7 @@ class CsvFile:
     ) -> pa.RecordBatch:
         for position, (name, kind) in enumerate(kinds.items()):
             column, exact = rows[name], name not in self._types
-            if column.type in (pa.string(), TEXT):
+            if column.type == TEXT:
                 found = convert(column, kind, self._missing, exact=exact)
                 if found is None and not exact:
                     self._refuse(name, column, kind, lines)
@@ -200,12 +208,18 @@ class CsvFile:
         return rows
 
     def _refuse(self, name: str, column: pa.Array, kind: pa.DataType, lines: Callable[[], Array]) -> NoReturn:
-        row, cell = first_refused_cell(column, kind, self._missing)
+        """Raise DataError for the first cell that ``convert`` refuses."""
+        cells = [pa.array([cell]).dictionary_encode() for cell in column.dictionary.to_pylist()]
+        code = [convert(cell, kind, self._missing, exact=False) for cell in cells].index(None)
+        cell, row = cells[code].dictionary[0].as_py().strip(), pc.index(column.indices, code).as_py()
         why = f"which {why_text(cell)}"
         if not pa.types.is_floating(kind):
             why = f"expected {'true or false' if pa.types.is_boolean(kind) else 'a whole number'}, as in the first rows"
         place = f"line {lines()[row]} of '{self.path}'"
         raise DataError(f"column '{name}' holds '{cell}' on {place}, {why}; change the cell, or leave the column out")
+
+    def _lines_of_rows(self, raw: bytes, line: int) -> Array:
+        return line + find_rows(raw, self._delimiter)[1]
 
     def _require_quotes(self, raw: bytes, line: int) -> None:
         place = irregular_quote(raw, self._delimiter)
@@ -228,6 +242,14 @@ class CsvFile:
             place, width = line + lines[wrong][0], widths[wrong][0]
             cells = f"{width:,} cell" if width == 1 else f"{width:,} cells"
             raise DataError(f"line {place} of '{self.path}' has {cells} where the header has {len(self.names)}")
+
+
+@contextmanager
+def _open_content(path: Path) -> Iterator[tuple[BinaryIO, Any]]:
+    """Open a file, and yield its stored bytes, whose position is the progress, and its decompressed content."""
+    with path.open("rb") as file:
+        codec = CODECS.get(path.suffix.lower())
+        yield file, file if codec is None else pa.CompressedInputStream(file, codec)
 
 
 def most_frequent_mark(text: bytes, marks: str) -> str:
@@ -282,11 +304,6 @@ def find_rows(raw: bytes, delimiter: str) -> tuple[Array, Array, Array]:
     return starts[shown], np.searchsorted(ends, starts)[shown], widths[shown]
 
 
-def lines_of_rows(raw: bytes, delimiter: str, line: int) -> Array:
-    """The line of each row of a block that begins on a line."""
-    return line + find_rows(raw, delimiter)[1]
-
-
 def _find(raw: bytes, mark: int) -> Array:
     """The positions of a byte."""
     return np.flatnonzero(np.frombuffer(raw, np.uint8) == mark) if mark in raw else np.zeros(0, int)
@@ -303,3 +320,34 @@ def _is_large(column: pa.Array) -> bool:
         return False
     span = pc.min_max(column).as_py()
     return span["min"] is not None and max(-span["min"], span["max"]) >= LARGEST_INTEGER
+
+
+def convert(column: pa.Array, kind: pa.DataType, missing: Collection[str], *, exact: bool) -> pa.Array | None:
+    """Cells that were read as ``TEXT``, converted to a type; missing cells become null.
+
+    Args:
+        column: The cells.
+        kind: The type to convert them to: ``TEXT``, or a type of numbers or booleans.
+        missing: The cells that are missing, apart from spaces around them.
+        exact: Whether to refuse whole numbers that float64 would round.
+
+    Returns:
+        The converted cells, or None if one of them does not have this type.
+    """
+    stripped = [cell.strip() for cell in column.dictionary.to_pylist()]  # a column has fewer values than cells
+    cells = [None if cell in missing else cell for cell in stripped]
+    if kind == TEXT:
+        codes = pa.array([None if cell is None else code for code, cell in enumerate(cells)], pa.int32())
+        texts = pa.array(["" if cell is None else as_read(cell) for cell in cells], pa.string())
+        return pa.DictionaryArray.from_arrays(codes.take(column.indices), texts)
+    try:
+        if not pa.types.is_floating(kind):
+            return pa.array(cells, pa.string()).cast(kind).take(column.indices)
+        if any("_" in cell for cell in cells if cell is not None):  # float() accepts 1_000, but in a file it is a name
+            return None
+        numbers = np.array(["nan" if cell is None else cell for cell in cells], dtype=object).astype(np.float64)
+    except ValueError:
+        return None
+    if exact and any(is_rounded(str(cells[i]), numbers[i]) for i in np.flatnonzero(np.abs(numbers) >= LARGEST_INTEGER)):
+        return None
+    return pa.array(numbers, kind, from_pandas=True).take(column.indices)

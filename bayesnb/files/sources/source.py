@@ -14,8 +14,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from bayesnb.files.sources.batches import RowBatch, format_of, read_ahead
-from bayesnb.files.sources.blocks import Position, RowBlock, at, at_row
+from bayesnb.files.sources.batches import Position, RowBatch, RowBlock, at, at_row, format_of, read_ahead
 from bayesnb.frames.series import Array, DataError
 
 
