@@ -83,7 +83,7 @@ class Checkpoint:
         except StreamError:
             raise
         except Exception as error:  # a malformed file can raise anything
-            words = str(error) if isinstance(error, OSError | ValueError) else f"{type(error).__name__} {error}"
+            words = str(error) if isinstance(error, OSError | ValueError) else f"its header is incomplete: {error}"
             raise StreamError(
                 f"the checkpoint '{self._path}' is damaged, or is not a checkpoint ({words}): delete it to start over"
             ) from error
@@ -93,23 +93,17 @@ class Checkpoint:
     ) -> StreamState:
         if header.get("format") != FORMAT:
             raise ValueError(f"its format is {header.get('format')!r}, not {FORMAT!r}")
-        missing = {"of", "position", "read", "num_classes", "classes", "finished"} - set(header)
-        if missing:
-            raise ValueError(f"it has no {', '.join(sorted(missing))}")
-        if not isinstance(header["of"], dict) or set(header["of"]) != set(self._of):
-            raise ValueError(f"its model and source must be a dict of both, got {header['of']!r}")
         for key, mine in self._of.items():
             self._compare(f"another {key}", header["of"][key], mine)
         known, names, finished, numbers = (header[key] for key in ("num_classes", "classes", "finished", "position"))
-        if arguments.check_num_classes(known) is None or isinstance(known, bool):
-            raise ValueError(f"num_classes must be a positive int, got {known!r}")
+        arguments.check_counts(num_classes=known)
         if names is not None and (not isinstance(names, list) or len(names) != known):
             raise ValueError(f"classes must be {known} labels, got {names!r}")
         if not isinstance(finished, bool):
             raise ValueError(f"finished must be True or False, got {finished!r}")
         self._compare("another number of classes", known, num_classes or known)
         self._compare("other classes", names, classes or names)
-        if not isinstance(numbers, list) or [type(number) for number in numbers] != [int] * 3 or min(numbers) < 0:
+        if [type(number) for number in numbers] != [int] * 3 or min(numbers) < 0:
             raise ValueError(f"position must be three whole numbers, got {numbers!r}")
         position = Position(*numbers)
         if position.rows and not arrays:

@@ -13,9 +13,9 @@ import platform
 import re
 import shutil
 import stat
-import uuid
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -85,44 +85,28 @@ def hidden_folder(parent: Path) -> Iterator[Path]:
     Raises:
         OSError: if the parent folder is not writable.
     """
-    _remove_left_over(parent)
-    folder, lock = _lock_folder(parent)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        if lock is not None:
-            os.close(lock)
-
-
-def _lock_folder(parent: Path) -> tuple[Path, int | None]:
-    while True:
-        folder = parent / f"{PREFIX}{uuid.uuid4().hex}"
-        folder.mkdir(mode=0o700)  # nobody else can read the file until it has the old one's permissions
-        if fcntl is None:
-            return folder, None
-        try:
-            lock = os.open(folder, os.O_RDONLY)
-        except FileNotFoundError:  # another writer removed it before it was locked
-            continue
-        except OSError:
-            return folder, None
+    for left in parent.glob(f"{PREFIX}*") if fcntl is not None else ():
+        with suppress(OSError), _lock(left):  # OSError if a living process holds it
+            shutil.rmtree(left, ignore_errors=True)
+    with ExitStack() as stack:
+        # nobody else can read the file until it has the old one's permissions
+        unknown = Path(tempfile.mkdtemp(prefix=".", dir=parent))
         with suppress(OSError):  # this file system has no locks
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        if folder.exists():  # another writer may have removed it before it was locked
-            return folder, lock
-        os.close(lock)
+            stack.enter_context(_lock(unknown))
+        folder = unknown.rename(parent / f"{PREFIX}{unknown.name}")  # other writers know it only when it is locked
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        yield folder
 
 
-def _remove_left_over(parent: Path) -> None:
-    """Remove hidden folders that dead processes of this host left in ``parent``."""
+@contextmanager
+def _lock(folder: Path) -> Iterator[None]:
+    """Lock a folder while the block runs, where there are locks; OSError if another process has locked it."""
     if fcntl is None:
+        yield
         return
-    for folder in parent.glob(f"{PREFIX}*"):
-        with suppress(OSError):  # locked by a living process, or already gone
-            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(lock)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)

@@ -113,6 +113,7 @@ def _check_resolved(family: Any, block: str, num_classes: int, num_columns: int)
 @singledispatch
 def _without_zeros(family: Any, values: Mapping[str, Any]) -> Mapping[str, Any]:
     """What stands for scales of zero, which data may give but users may not."""
+    del family, values
     return {}
 
 
@@ -121,6 +122,7 @@ _without_zeros.register(Normal, lambda _, values: {"rate": np.where(values["rate
 
 @_without_zeros.register(MultivariateNormal)
 def _(family: Any, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    del family
     idle = (variances(values["scale"]) == 0)[..., None]
     return {"scale": values["scale"] + np.eye(values["scale"].shape[-1]) * idle}
 

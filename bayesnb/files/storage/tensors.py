@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from bayesnb.arrays.placement import native
@@ -46,53 +46,30 @@ def to_bytes(header: Mapping[str, Any], arrays: Arrays) -> bytes:
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-    """The header and the arrays.
-
-    OSError if the file cannot be read, ValueError if it was not written by ``write`` or has changed since.
-    """
+    """The header and the arrays of a file; OSError if it cannot be read, else as ``from_bytes``."""
     require_file(path)  # a pipe, for example, may never end
-    path.open("rb").close()  # raise the real error: safetensors reports every file it cannot open as missing
-
-    def parts() -> tuple[dict[str, str], Arrays]:
-        with safe_open(path, framework="numpy") as handle:
-            metadata = _own(handle.metadata())
-            return metadata, {key: handle.get_tensor(key) for key in handle.keys()}  # noqa: SIM118
-
-    return _check(parts)
+    return from_bytes(path.read_bytes())
 
 
 def from_bytes(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-    """The header and the arrays of the content of such a file; ValueError as for ``read``."""
+    """The header and the arrays of the content of a file.
 
-    def parts() -> tuple[dict[str, str], Arrays]:
-        size = int.from_bytes(content[:8], "little")  # of the description of the arrays, which follows
-        return _own(json.loads(content[8 : 8 + size]).get("__metadata__")), load(content)
-
-    return _check(parts)
-
-
-def _check(
-    parts: Callable[[], tuple[dict[str, str], Arrays]],
-) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-    """The header and the arrays of a file, from its metadata and arrays."""
+    ValueError if it was not written by ``write`` or has changed since.
+    """
     try:
-        metadata, arrays = parts()
-        if metadata.get("digest") != _digest(metadata[HEADER_KEY], arrays):
+        size = int.from_bytes(content[:8], "little")  # of the description of the arrays, which follows
+        metadata = json.loads(content[8 : 8 + size]).get("__metadata__", {})
+        if HEADER_KEY not in metadata:
+            raise ValueError("it is not a bayesnb file")
+        text, arrays = metadata[HEADER_KEY], load(content)
+        if metadata["digest"] != _digest(text, arrays):
             raise ValueError("its contents have changed since it was written")
-        header = json.loads(metadata[HEADER_KEY])
-    except (OSError, ValueError):
-        raise
+        header = json.loads(text)
     except Exception as error:  # a malformed file can raise anything
         raise ValueError(f"{error}") from error
     if not isinstance(header, dict):
         raise ValueError("its header is not a JSON object")
-    return header, dict(arrays)
-
-
-def _own(metadata: dict[str, str] | None) -> dict[str, str]:
-    if not metadata or HEADER_KEY not in metadata:
-        raise ValueError("it is not a bayesnb file")
-    return metadata
+    return header, arrays
 
 
 def _digest(text: str, arrays: Arrays) -> str:
