@@ -8,6 +8,7 @@ impossible features first, then the finite part.
 
 from __future__ import annotations
 
+import math
 from functools import reduce
 from typing import NamedTuple
 
@@ -89,11 +90,7 @@ class LogProb(NamedTuple):
             part, odds = LogProb(*(None if part is None else part[rows] for part in flat)), out[rows]
             with np.errstate(under="ignore"):
                 _subtract_largest(np.ascontiguousarray(part.contenders(), dtype=np.float64), odds)
-                if logs:
-                    _subtract(odds, np.log(_row_sums(np.exp(odds))))
-                else:
-                    np.exp(odds, out=odds)
-                    _divide(odds, _row_sums(odds))
+                _normalise(odds, np.exp(odds), logs)
 
         in_threads(block, row_blocks(len(out), out.itemsize * shape[-1], block_bytes=TABLE_BYTES))
         return out.reshape(shape)
@@ -114,26 +111,15 @@ def _subtract_largest(table: Array, out: Array) -> None:
 
 
 @compiled_unless_few
-def _row_sums(odds: Array) -> Array:
-    sums = np.zeros(odds.shape[0])
+def _normalise(out: Array, odds: Array, logs: bool) -> None:
+    """The odds over their sum; or for ``logs``, less the log of the sum of the odds."""
     for n in range(odds.shape[0]):
+        total = 0.0
         for k in range(odds.shape[1]):
-            sums[n] += odds[n, k]
-    return sums
-
-
-@compiled_unless_few
-def _subtract(out: Array, of_rows: Array) -> None:
-    for n in range(out.shape[0]):
-        for k in range(out.shape[1]):
-            out[n, k] -= of_rows[n]
-
-
-@compiled_unless_few
-def _divide(out: Array, of_rows: Array) -> None:
-    for n in range(out.shape[0]):
-        for k in range(out.shape[1]):
-            out[n, k] /= of_rows[n]
+            total += odds[n, k]
+        log_total = math.log(total)
+        for k in range(odds.shape[1]):
+            out[n, k] = out[n, k] - log_total if logs else odds[n, k] / total
 
 
 def _add(a: Array | None, b: Array | None) -> Array | None:

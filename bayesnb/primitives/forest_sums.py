@@ -67,34 +67,20 @@ def _of_weights(tables: Array) -> Array:
 
 @compiled
 def _eliminate_weights(weights: Array) -> Array:
-    """log Z of weights [N, D + 1, D], the roots' last; the weights are overwritten.
-
-    Nodes leave in twos, so that the rest is read and written half as often: in .6 of the time of one by one.
-    """
+    """log Z of weights [N, D + 1, D], the roots' last; the weights are overwritten."""
     out = np.zeros(weights.shape[0])
     size = weights.shape[2]
     for n in range(weights.shape[0]):
         w = weights[n]
-        for d in range(0, size, 2):
+        for d in range(size):
             total = 0.0
             for i in range(d + 1, size + 1):
                 total += w[i, d]
             out[n] += math.log(total)
-            e = d + 1
-            if e < size:
-                for i in range(e, size + 1):
-                    w[i, d] /= total
-                for j in range(e + 1, size):
-                    w[e, j] += w[e, d] * w[d, j]
-                total = 0.0
-                for i in range(e + 1, size + 1):
-                    w[i, e] += w[i, d] * w[d, e]
-                    total += w[i, e]
-                out[n] += math.log(total)
-                for i in range(e + 1, size + 1):
-                    first, second = w[i, d], w[i, e] / total
-                    for j in range(e + 1, size):
-                        w[i, j] += first * w[d, j] + second * w[e, j]
+            for i in range(d + 1, size + 1):
+                share = w[i, d] / total
+                for j in range(d + 1, size):
+                    w[i, j] += share * w[d, j]
     return out
 
 

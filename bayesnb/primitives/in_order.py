@@ -22,6 +22,8 @@ from bayesnb.numerics.log_gamma import log_gamma_ratio
 from bayesnb.primitives.codes import starts_of
 from bayesnb.primitives.distances import LOG_2PI
 
+Tables = tuple[Array, ...]
+
 BLOCK_BYTES = 1 << 21
 """Bytes of the numbers of one kind in a block of rows, which stay in cache."""
 
@@ -31,11 +33,11 @@ def log_category_ratios(prior: Array, sizes: tuple[int, ...], x: Array, y: Array
     starts = starts_of(sizes)
     prior = np.array(prior, np.float64)
     totals = np.add.reduceat(prior, starts[:-1], axis=1) if sizes else np.zeros((len(prior), 0))
-    sums = np.zeros_like(prior), np.zeros_like(totals), np.zeros(len(prior), np.int64)
+    sums, last = (np.zeros_like(prior), np.zeros_like(totals)), np.zeros(len(prior), np.int64)
     out = np.empty(len(y))
     for rows, cells, labels in _blocks(x, y):
         ratios = np.empty(cells.shape)
-        code_ratios(cells, labels, rows.start, factor, starts, prior, totals, *sums, ratios)
+        _code_ratios(cells, labels, rows.start, factor, starts, (prior, totals), sums, last, ratios)
         out[rows] = np.log(ratios, out=ratios).sum(axis=1)
     return out
 
@@ -43,11 +45,11 @@ def log_category_ratios(prior: Array, sizes: tuple[int, ...], x: Array, y: Array
 def log_student_densities(prior: tuple[Array, ...], x: Array, y: Array, factor: float) -> Array:
     """The sum over columns of the log of Student's t, [N], from a Normal-inverse-gamma prior: four tables [K, D]."""
     prior = tuple(np.ascontiguousarray(one, np.float64) for one in np.broadcast_arrays(*prior))
-    sums = [*np.zeros((3, *prior[0].shape)), np.zeros(len(prior[0]), np.int64)]
+    sums, last = tuple(np.zeros((3, *prior[0].shape))), np.zeros(len(prior[0]), np.int64)
     out = np.empty(len(y))
     for rows, cells, labels in _blocks(x, y):
-        shapes, widths, distances = np.empty((3, *cells.shape))
-        student_cells(cells, labels, rows.start, factor, *prior, *sums, shapes, widths, distances)
+        shapes, widths, distances = found = tuple(np.empty((3, *cells.shape)))
+        _student_cells(cells, labels, rows.start, factor, prior, sums, last, found)
         alike = cells.shape[1] and (shapes == shapes[:, :1]).all()
         shapes = shapes[:, :1] if alike else shapes
         used = ~np.isnan(shapes)
@@ -72,24 +74,23 @@ TINY = np.finfo(np.float64).tiny
 
 
 @compiled
-def code_ratios(
+def _code_ratios(
     x: Array,
     y: Array,
     first: int,
     factor: float,
     starts: Array,
-    prior: Array,
-    prior_totals: Array,
-    counts: Array,
-    totals: Array,
+    prior: Tables,
+    sums: Tables,
     last: Array,
-    ratios: Array,
+    out: Array,
 ) -> None:
-    """(a_c + n_c) / (A + n) of each cell's category c, at its place in the tables [K, S]; totals are [K, D].
+    """(a_c + n_c) / (A + n) of each cell's category c, from tables of prior and sums, [K, S], and their totals, [K, D].
 
     A class has as many categories as it likes, of which a row shows few. So sums do not fade at each row: they are in
     units of factor^(n - last), and ``last`` is the row at which they were written.
     """
+    (prior_counts, prior_totals), (counts, totals) = prior, sums
     for n in range(x.shape[0]):
         k = y[n]
         unit = factor ** (first + n - last[k])
@@ -101,36 +102,24 @@ def code_ratios(
         for d in range(x.shape[1]):
             if 0 <= x[n, d] < starts[d + 1] - starts[d]:
                 place = starts[d] + np.int64(x[n, d])
-                known, all_ = prior[k, place] + unit * counts[k, place], prior_totals[k, d] + unit * totals[k, d]
-                ratios[n, d] = max(known / all_, TINY)
+                known, all_ = prior_counts[k, place] + unit * counts[k, place], prior_totals[k, d] + unit * totals[k, d]
+                out[n, d] = max(known / all_, TINY)
                 counts[k, place] += one
                 totals[k, d] += one
             else:
-                ratios[n, d] = 1.0
+                out[n, d] = 1.0
 
 
 @compiled
-def student_cells(
-    x: Array,
-    y: Array,
-    first: int,
-    factor: float,
-    loc: Array,
-    strength: Array,
-    shape: Array,
-    rate: Array,
-    count: Array,
-    mean: Array,
-    squares: Array,
-    last: Array,
-    shapes: Array,
-    widths: Array,
-    distances: Array,
+def _student_cells(
+    x: Array, y: Array, first: int, factor: float, prior: Tables, sums: Tables, last: Array, found: Tables
 ) -> None:
     """Of Student's t for each cell: the shape, 2 rate (strength + 1) / strength, and the squared distance over it.
 
     Shapes are NaN for missing cells, and for columns without a scale. The sums are the moments of each class.
     """
+    (loc, strength, shape, rate), (count, mean, squares) = prior, sums
+    shapes, widths, distances = found
     for n in range(x.shape[0]):
         k = y[n]
         faded = factor ** (first + n - last[k])

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from bayesnb.arrays.cells import _count_others
-from bayesnb.numerics.log_prob import _divide, _row_sums, _subtract, _subtract_largest
+from bayesnb.numerics.log_prob import _normalise, _subtract_largest
 from bayesnb.primitives.products.lookups import _look_up
 from bayesnb.primitives.products.student import _log_squares
 
@@ -39,9 +39,7 @@ def squares(dtype):
         (_look_up, (np.where(CODES < 0, np.nan, CODES), STARTS, TABLE)),
         *[(_log_squares, squares(dtype)) for dtype in (np.float32, np.float64)],
         (_subtract_largest, (LOGS, np.empty(LOGS.shape))),
-        (_row_sums, (LOGS,)),
-        (_subtract, (LOGS, LOGS[:, 0])),
-        (_divide, (LOGS, np.array([0.5, 1.0, np.inf, 3.0, 1e-300]))),
+        *[(_normalise, (LOGS, np.exp(-np.abs(LOGS)) + 1e-300, logs)) for logs in (True, False)],
     ],
     ids=lambda given: getattr(given, "__name__", None),
 )

@@ -21,9 +21,6 @@ from bayesnb.numerics.log_gamma import log_gamma_ratio
 BLOCK_BYTES = 1 << 19
 """A block of columns whose logs are taken together stays in cache."""
 
-MOST_BYTES = 1 << 21
-"""If the logs of one column need more, classes are added up in blocks."""
-
 
 def segment_sums(cells: Array) -> Array:
     """Sums over the cells from i to j >= i, [..., G, G]; added up from i, not subtracted."""
@@ -34,40 +31,18 @@ def segment_sums(cells: Array) -> Array:
 
 def _on_host(mass: Array, counts: Array, totals: Array) -> tuple[Array, Array]:
     front, (num_columns, size), num_totals = mass.shape[:-2], mass.shape[-2:], totals.shape[-1]
-    tables, upper = prod(front), np.triu_indices(size)
-    q, c, a = (
-        np.asarray(part, np.float64).reshape(tables, *part.shape[len(front) :]) for part in (mass, counts, totals)
-    )
-    weights, rest = np.zeros((tables, num_totals, num_columns, size, size)), np.empty((tables, num_totals, num_columns))
+    q, c, a = (np.asarray(x, np.float64).reshape(-1, *x.shape[len(front) :]) for x in (mass, counts, totals))
+    weights, rest = np.empty((len(q), num_totals, num_columns, size, size)), np.empty((len(q), num_totals, num_columns))
 
     def fill(part: tuple[int, slice]) -> None:
         table, some = part
-        logs = _logs(q[table, some], c[table][:, some], a[table], upper)
-        weights[table][(slice(None), some, *upper)], rest[table][:, some] = logs[..., :-1], -logs[..., -1]
+        weights[table][:, some], rest[table][:, some] = interpret(
+            _of_columns, q[table, some], c[table][:, some], a[table]
+        )
 
-    blocks = [*row_blocks(num_columns, 8 * c.shape[1] * num_totals * len(upper[0]), block_bytes=BLOCK_BYTES)]
-    in_threads(fill, [(table, block) for table in range(tables) for block in blocks])
+    blocks = row_blocks(num_columns, 8 * num_totals * size * size, block_bytes=BLOCK_BYTES)
+    in_threads(fill, [(table, block) for table in range(len(q)) for block in blocks])
     return weights.reshape(*front, *weights.shape[1:]), rest.reshape(*front, *rest.shape[1:])
-
-
-def _logs(mass: Array, counts: Array, totals: Array, upper: tuple[Array, Array]) -> Array:
-    """The weights of numpy segments, and last of one with mass 1 and all rows, [A, D, S + 1]; by blocks of classes."""
-    start, end = upper
-    later = np.tri(mass.shape[-1], dtype=bool).T  # cells from each start on
-
-    def of_segments(cells: Array) -> Array:
-        return np.cumsum(np.where(later, cells[..., None, :], 0.0), axis=-1)[..., start, end]
-
-    inner = of_segments(mass)
-    q = np.concatenate([np.where(inner > 0.0, inner, 1.0), np.ones_like(inner[..., :1])], axis=-1)
-    total = totals[:, None, None]
-    logs = np.zeros((len(totals), *q.shape))
-    for classes in row_blocks(len(counts), logs.nbytes, block_bytes=MOST_BYTES):
-        rows = counts[classes].sum(axis=-1, keepdims=True)
-        inside = np.concatenate([np.where(inner > 0.0, of_segments(counts[classes]), 0.0), rows], axis=-1)
-        unit = q * (total + rows[:, None])
-        logs += interpret(log_gamma_ratio, total * q, inside[:, None], unit).sum(axis=0)
-    return logs
 
 
 def _shapes(mass: Shape, _: Shape, totals: Shape) -> tuple[Shape, Shape]:
