@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -14,7 +15,8 @@ import bayesnb.families.open_categorical  # noqa: F401
 from bayesnb.families import Family
 
 ROOT = Path(__file__).parents[1]
-LAYERS = re.findall(r"^\| `(\w+)` \|", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), flags=re.M)
+LAYERED, ARGUED = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## The dependencies")
+LAYERS = re.findall(r"^\| `(\w+)` \|", LAYERED, flags=re.M)
 """From the top down."""
 
 PATHS = [path.relative_to(ROOT) for path in ROOT.glob("bayesnb/*/**/*.py")]
@@ -160,3 +162,13 @@ def test_only_arrays_and_primitives_ask_where_numbers_lie():
     outside = [name for name in modules() if name.split(".")[1] not in ("arrays", "primitives", "jaxpr_numpy")]
     asking = {name.removeprefix("bayesnb.") for name in outside if asks_where_numbers_lie(modules()[name])}
     assert asking == ASKING
+
+
+def test_every_dependency_is_argued():
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    argued = [
+        name
+        for row in re.findall(r"^\| (`.+?) \|", ARGUED.partition("## ")[0], flags=re.M)
+        for name in re.findall(r"`(.+?)`", row)
+    ]
+    assert sorted(argued) == sorted(re.split(r"[><=]", one)[0] for one in declared)
