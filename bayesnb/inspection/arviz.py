@@ -7,7 +7,9 @@ for Categorical blocks, and ``x_features_other`` for the second axis of a covari
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import singledispatch
+from itertools import product
 from typing import Any
 
 import jax
@@ -20,11 +22,12 @@ from bayesnb.arrays import memory
 from bayesnb.arrays.compute import compute, compute_rows
 from bayesnb.arrays.placement import allow_promotion, fill_masked, to_host
 from bayesnb.arrays.typing import Array, FeatureNames, LabelsLike, Rows
+from bayesnb.families import Categorical, Histogram, MultivariateNormal
+from bayesnb.families.tied_columns import TiedColumns
 from bayesnb.fits.em import has_unlabelled
 from bayesnb.fits.hierarchical import HierarchicalDraws
+from bayesnb.inspection.compare_evidence import density_share
 from bayesnb.inspection.display_names import check_list, check_lists
-from bayesnb.inspection.measures import density_share
-from bayesnb.inspection.site_axes import site_axes
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.model.nonconjugate import fill_hyperpriors, sample_hyperparameters
 from bayesnb.numerics.log_prob import logsumexp
@@ -250,3 +253,61 @@ def _log_prior(model: NaiveBayes, statistics: ModelStatistics | None, params: Si
         none = ~jnp.isfinite(table).any(axis=0) & (table.shape == params[name].shape)
         tables[name] = jnp.where(none[None], 0.0, table).reshape(len(table), -1).sum(axis=1)
     return tables
+
+
+Axes = Mapping[str, Sequence[Any]]
+"""The labels along each axis, by name of the axis."""
+
+
+@singledispatch
+def site_axes(family: Any, site: str, columns: Sequence[Any]) -> Axes:
+    """The axes of a site except that of classes."""
+    del family, site
+    return {"features": columns}
+
+
+@singledispatch
+def site_labels(family: Any, site: str, columns: Sequence[str]) -> tuple[str, ...]:
+    """A label for each entry of a site in one class."""
+    return tuple(", ".join(map(str, names)) for names in product(*site_axes(family, site, columns).values()))
+
+
+@site_axes.register(Categorical)
+def _(family: Any, site: str, columns: Sequence[Any]) -> Axes:
+    sizes = family.category_sizes(1)
+    if not family.site_a_column:
+        return {"features": columns, "categories": range(max(sizes, default=1))}
+    place = int(site.removeprefix("probs_"))
+    return {f"categories_{place}": range(sizes[place])}
+
+
+@site_labels.register(Categorical)
+def _(family: Any, site: str, columns: Sequence[str]) -> tuple[str, ...]:
+    axes = site_axes(family, site, columns)
+    names = axes.get("features", [columns[int(site.removeprefix("probs_"))]] if family.site_a_column else [])
+    return tuple(f"{name} = {c}" for name in names for c in [*axes.values()][-1])
+
+
+@site_axes.register(MultivariateNormal)
+def _(family: Any, site: str, columns: Sequence[Any]) -> Axes:
+    del family
+    return {"features": columns} | ({"features_other": columns} if site == "covariance" else {})
+
+
+@site_axes.register(Histogram)
+def _(family: Any, site: str, columns: Sequence[Any]) -> Axes:
+    axes: dict[str, Axes] = {
+        "probs": {"cells": range(family.cells)}, "cuts": {"edges": range(family.cells - 1)}, "total": {}
+    }  # fmt: skip
+    return {"features": columns, **axes[site]}
+
+
+@site_axes.register(TiedColumns)
+def _(family: Any, site: str, columns: Sequence[Any]) -> Axes:
+    pairs = [*zip(columns, family.columns, strict=True)]
+    names = ["+".join(str(name) for name, group in pairs if group == g) for g in range(family.num_groups)]
+    axes = site_axes.dispatch(family.untied)(family, site, names)
+    return {"groups" if axis == "features" else axis: labels for axis, labels in axes.items()}
+
+
+site_labels.register(TiedColumns, lambda family, site, columns: site_labels.dispatch(object)(family, site, columns))

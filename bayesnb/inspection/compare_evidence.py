@@ -16,15 +16,14 @@ import numpy as np
 import scipy.special
 
 from bayesnb.arrays.compute import compute
-from bayesnb.arrays.placement import to_double
+from bayesnb.arrays.placement import Array, to_double
 from bayesnb.arrays.typing import ArrayLike, Estimator, LabelsLike, Table
-from bayesnb.families import Histogram
+from bayesnb.families import Histogram, Multinomial, MultivariateNormal, Normal
 from bayesnb.families.parts.cell_statistics import cell_mass, same_cells
 from bayesnb.families.parts.support import require_positive
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.fits.empirical import EmpiricalPosterior
 from bayesnb.forests.results import ForestPosterior
-from bayesnb.inspection.measures import density_weight
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.dirichlet import log_multivariate_beta_ratio
 from bayesnb.results.classifier import Classifier, Posterior
@@ -278,3 +277,47 @@ def _from_data(fit: Posterior) -> tuple[str, ...]:
         same = [name for name in by_column if np.allclose(getattr(family, name), defaults[name], rtol=1e-5, atol=0.0)]
         found += same if prior.single else [f"{block}.{name}" for name in same]
     return tuple(found)
+
+
+@singledispatch
+def is_continuous(family: Any) -> bool:
+    """True if cells are measurements, False if they are counts or codes."""
+    return not family.likelihood(family.reference()).support.is_discrete
+
+
+@singledispatch
+def density_share(family: Any) -> Array:
+    """The share of each column's values that have a density, in the unit of the column, and no probability, [D]."""
+    return np.full(family.num_columns, float(is_continuous(family)))
+
+
+@singledispatch
+def density_weight(family: Any, statistics: Any, num_rows: float) -> Array:
+    """The weight of the cells of each column that have a density, [D]."""
+    share, seen = density_share(family), statistics.observed_cells
+    return share * (num_rows if seen is None or not share.any() else seen.sum(axis=0))
+
+
+is_continuous.register(Multinomial, lambda _: False)
+
+
+@density_share.register(Normal)
+@density_share.register(MultivariateNormal)
+def _(family: Any) -> Array:
+    scale = np.asarray(family.prior[-1])  # 0 for a column of one value, whose factor is 1
+    return scale.any(axis=tuple(range(scale.ndim - 1))) * 1.0
+
+
+is_continuous.register(Histogram, lambda _: True)
+
+
+@density_share.register(Histogram)
+def _(family: Any) -> Array:
+    edges, points = (np.isfinite(np.asarray(table[0])).sum(axis=1) for table in (family.edges, family.atoms))
+    return np.where(edges > 0, 1.0 - points / (1.0 + edges), 0.0)
+
+
+@density_weight.register(Histogram)
+def _(family: Any, statistics: Any, num_rows: float) -> Array:
+    del num_rows
+    return (statistics.counts.sum(axis=0) * ~np.isfinite(np.asarray(family.atoms[0]))).sum(axis=1)

@@ -17,8 +17,7 @@ from bayesnb.comparison.metrics import METRICS
 from bayesnb.frames.choices import ASKED
 from bayesnb.frames.classes import number_of_class
 from bayesnb.frames.series import DataError, label
-from bayesnb.inspection.explain import explain
-from bayesnb.inspection.word_terms import has_word_terms
+from bayesnb.inspection.explain import explain, has_word_terms
 from bayesnb.report.formats import capitalise, plural, probability, tenths, with_error
 from bayesnb.results.classifier import Posterior
 from bayesnb.sklearn.estimator import NaiveBayesClassifier

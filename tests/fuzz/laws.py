@@ -18,7 +18,7 @@ from numpyro.infer.util import log_density
 
 import bayesnb as nb
 from bayesnb.forests.columns import has_categories
-from bayesnb.inspection.measures import density_share
+from bayesnb.inspection.compare_evidence import density_share
 from tests.fuzz.data import Problem
 from tests.fuzz.forms import SINGLE, forms, label_forms
 from tests.fuzz.sentences import Refused, answer

@@ -8,9 +8,8 @@ from scipy.special import rel_entr
 
 import bayesnb as nb
 from bayesnb.arrays.compute import compute
-from bayesnb.inspection.divergence import divergence
 from bayesnb.inspection.explain import explain
-from bayesnb.inspection.top_features import top_features
+from bayesnb.inspection.top_features import divergence, top_features
 from tests import cases
 
 NUM_ROWS = 4000
