@@ -14,10 +14,9 @@ from scipy.special import expit, logit
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.typing import Estimator, FeatureNames, Table
 from bayesnb.inspection import display_names as names
-from bayesnb.inspection.explain import explain
+from bayesnb.inspection.compare_evidence import is_continuous
+from bayesnb.inspection.explain import explain, has_word_terms
 from bayesnb.inspection.explanation import Explanation
-from bayesnb.inspection.measures import is_continuous
-from bayesnb.inspection.word_terms import has_word_terms
 from bayesnb.plots.style import AGAINST, FOR, NEUTRAL, escape_dollars, heading, shorten
 from bayesnb.results.classifier import Classifier
 from bayesnb.results.estimators import unwrap_pipeline
@@ -28,29 +27,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FONTSIZE = 7.5
-CHARACTER = 0.62
-"""The width of a character relative to the font size."""
-
-SMALL = 0.03
-"""Branches of a curve shorter than this fraction of the width are merged with their neighbour."""
-
-SURE = 7.0
-"""The sum axis shows log odds of at most this magnitude."""
-
-SHORTEST_SUM = 4.0
-"""Minimum span of the sum axis, in log odds."""
+CHARACTER = 0.62  # the width of a character relative to the font size
+SMALL = 0.03  # branches of a curve shorter than this fraction of the width are merged with their neighbour
+SURE = 7.0  # the sum axis shows log odds of at most this magnitude
+SHORTEST_SUM = 4.0  # the least span of the sum axis, in log odds
+FEW_COUNTS = 12  # up to this many distinct counts are shown one by one
+MIDDLE = 0.98  # the share of the rows that the axis of a measurement covers: outliers would compress all other values
+CURVE_POINTS = 201
 
 PROBABILITIES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.001, 0.999, 0.3, 0.7, 0.05, 0.95, 0.2, 0.8, 0.4, 0.6, 0.005, 0.995)
 """Candidate ticks of the probability axis, in order of priority."""
-
-FEW_COUNTS = 12
-"""Up to this many distinct counts are shown one by one."""
-
-MIDDLE = 0.98
-"""Fraction of the rows covered by a measurement's axis: outliers would compress all other values."""
-
-CURVE_POINTS = 201
-"""The number of points on a curve."""
 
 
 def nomogram(
@@ -109,122 +95,98 @@ def nomogram(
     num_others = len(explanation.feature_names) - len(axes)
     ends = np.array([[scale.nats.min(), scale.nats.max()] for scale in axes.values()])
     low, high = min(ends.min(), others, 0.0), max(ends.max(), others, 0.0)
-    shortest = SMALL * (high - low)
-    labels, tops, bottom = {0.0: "log odds [nats]"}, {}, 1.2
+    labels, branches, bottom = {0.0: "log odds [nats]"}, {}, 1.2
     for f, scale in axes.items():
-        tops[f] = bottom
+        branches[f] = bottom, scale.branches(SMALL * (high - low))
         labels[bottom] = shorten(scale.name)
-        bottom += 1.0 + 0.8 * ((len(scale.branches(shortest)) - 1) // 2)
+        bottom += 1.0 + 0.8 * ((len(branches[f][1]) - 1) // 2)
     if num_others:
         labels[bottom] = f"{num_others} other feature{'s' * (num_others > 1)}"
         bottom += 1.0
     alone = "" if len(classes) == 2 else " of the two"
     labels |= {bottom: "sum [nats]", bottom + 1.2: f"P({shorten(classes[k])}){alone}"}
     margin = 0.04 * (high - low)
-    ax.set_xlim(low - margin, high + margin)
+    ax.set(xlim=(low - margin, high + margin), ylim=(bottom + 1.9, -0.8), xticks=[])
     ax.set_yticks(list(labels), list(labels.values()), fontsize=9)
-    ax.set_ylim(bottom + 1.9, -0.8)
     ax.set_title(heading(classes[k], classes[other]), fontsize=10)
     ax.tick_params(length=0)
-    ax.set_xticks([])
     ax.spines[:].set_visible(False)
-    paper = _Paper(ax)
-    paper.draw_axis(0.0, ticks_between(low, high, 9), (low, high), above=True)
+    figure: Any = ax.figure.figure  # the root figure, also from a subfigure
+    figure.draw_without_rendering()  # compute the layout, so that the width of a character is known
+    unit = FONTSIZE * (high - low + 2 * margin) * figure.dpi / (72 * ax.get_window_extent().width)
+    _draw_axis(ax, unit, 0.0, ticks_between(low, high, 9), (low, high), sides=(-1,))
     ax.plot([0, 0], [0, bottom - 0.6], color="0.6", linewidth=0.8, linestyle=":", zorder=0)
     for f, scale in axes.items():
-        height = paper.draw_scale(tops[f], scale, shortest, None if row is None else float(explanation.values[row, f]))
+        top, parts = branches[f]
+        height, value = top, explanation.values[row or 0, f]
+        for number, branch in enumerate(parts):  # two of a line: one below it and one above
+            y, sides = top + 0.8 * (number // 2), ((-1,) if number % 2 else (1,)) if scale.ordered else (1, -1)
+            ticks = [i for i in range(branch.start, branch.stop) if scale.labels[i]]
+            reach = scale.nats[branch].min(), scale.nats[branch].max()
+            _draw_axis(ax, unit, y, scale.nats[ticks], reach, [scale.labels[i] for i in ticks], sides)
+            if scale.values[branch.start] <= value <= scale.values[branch.stop - 1]:
+                height = y
         if nats is not None:
-            paper.mark(float(nats[f]), height)
+            _mark(ax, float(nats[f]), height)
     if num_others and nats is not None:
-        paper.mark(others, bottom - 1.0)
+        _mark(ax, others, bottom - 1.0)
     elif num_others:
         ax.text(0.0, bottom - 1.0, " unknown: 0", va="center", fontsize=FONTSIZE)
     prior = float(explanation.prior[k])
     # the reachable sums whose probabilities are distinguishable; all distinguishable ones if that range is short
-    least, most = ends.sum(axis=0) + others
-    start, stop = max(least, -SURE - prior), min(most, SURE - prior)
-    window = (start, stop) if stop - start > SHORTEST_SUM else (-SURE - prior, SURE - prior)
-    paper.draw_sum(bottom, window, (low, high), prior, None if nats is None else float(nats.sum()))
+    start, stop = np.clip(ends.sum(axis=0) + others, -SURE - prior, SURE - prior)
+    if stop - start <= SHORTEST_SUM:
+        start, stop = -SURE - prior, SURE - prior
+
+    def place(sums: Any) -> Any:
+        return low + (sums - start) * (high - low) / (stop - start)
+
+    sums = ticks_between(start, stop, 9)
+    _draw_axis(ax, unit, bottom, place(sums), (low, high), [f"{value:g}" for value in sums])
+    probs = np.array([p for p in PROBABILITIES if start <= logit(p) - prior <= stop])
+    _draw_axis(ax, unit, bottom + 1.2, place(logit(probs) - prior), (low, high), [f"{prob:g}" for prob in probs])
+    if nats is not None:
+        total = float(nats.sum())
+        inside = float(np.clip(place(total), low, high))
+        ax.plot([inside, inside], [bottom, bottom + 1.2], color="0.4", linewidth=0.8, linestyle="--", zorder=0)
+        for height in (bottom, bottom + 1.2):
+            _mark(ax, inside, height, NEUTRAL, "<" if total < start else ">" if total > stop else "D")
+        text = f"  sum {total:.3g}, P = {expit(total + prior):.3g}  ".replace("-", "−")
+        side = "right" if inside > 0.5 * (low + high) else "left"
+        ax.text(inside, bottom + 0.75, text, ha=side, va="center", fontsize=FONTSIZE)
     return ax
 
 
-class _Paper:
-    """The axes with their tick labels set, so that the width of a character is known."""
-
-    def __init__(self, ax: Axes) -> None:
-        figure: Any = ax.figure.figure  # the root figure, also from a subfigure
-        figure.draw_without_rendering()  # compute the layout
-        points = ax.get_window_extent().width * 72 / figure.dpi
-        left, right = ax.get_xlim()
-        self.ax = ax
-        self.unit = FONTSIZE * (right - left) / points
-
-    def draw_axis(
-        self, y: float, places: Array, ends: tuple[float, float], labels: Any = None, *, above: bool = False
-    ) -> list[int]:
-        """Draw a line with ticks, and labels, by default the places, as far as they fit: the indices of the others."""
-        labels = [f"{place:g}" for place in places] if labels is None else labels
-        side, va = (-1, "bottom") if above else (1, "top")
-        self.ax.plot(ends, [y, y], color="black", linewidth=0.9)
-        self.ax.vlines(places, y, y + 0.12 * side, color="black", linewidth=0.9)
+def _draw_axis(
+    ax: Axes,
+    unit: float,
+    y: float,
+    places: Array,
+    ends: tuple[float, float],
+    labels: Sequence[str] | None = None,
+    sides: tuple[int, ...] = (1,),
+) -> None:
+    """Draw a line with ticks and labels, by default the places, as far as they fit: first on one side (1 is below)."""
+    ax.plot(ends, [y, y], color="black", linewidth=0.9)
+    left = [*zip(places, [f"{place:g}" for place in places] if labels is None else labels, strict=True)]
+    for side in sides:
+        ax.vlines([place for place, _ in left], y, y + 0.12 * side, color="black", linewidth=0.9)
         taken: list[tuple[float, float]] = []
-        left = []
-        for i, (place, label) in enumerate(zip(places, labels, strict=True)):
-            half = (0.5 * CHARACTER * len(label) + 0.25) * self.unit
+        waiting, left = left, []
+        for place, label in waiting:
+            half = (0.5 * CHARACTER * len(label) + 0.25) * unit
             if any(place - half < end and place + half > start for start, end in taken):
-                left.append(i)
+                left.append((place, label))
                 continue
             taken.append((place - half, place + half))
             text = escape_dollars(label.replace("-", "−"))
-            self.ax.text(place, y + 0.16 * side, text, ha="center", va=va, fontsize=FONTSIZE)
-        return left
+            ax.text(place, y + 0.16 * side, text, ha="center", va="top" if side > 0 else "bottom", fontsize=FONTSIZE)
 
-    def draw_scale(self, top: float, scale: Scale, shortest: float, value: float | None) -> float:
-        """Draw a curve's branches, two per line, and return the height of the one with ``value``."""
-        height = top
-        for number, branch in enumerate(scale.branches(shortest)):
-            y, above = top + 0.8 * (number // 2), bool(number % 2)
-            ticks = [i for i in range(branch.start, branch.stop) if scale.labels[i]]
-            nats = scale.nats[branch]
-            ends = float(nats.min()), float(nats.max())
-            places, labels = scale.nats[ticks], [scale.labels[i] for i in ticks]
-            left = self.draw_axis(y, places, ends, labels, above=above)
-            # labels of unordered values that do not fit below the line go above it
-            if not scale.ordered and left:
-                self.draw_axis(y, places[left], ends, [labels[i] for i in left], above=True)
-            if value is not None and scale.values[branch.start] <= value <= scale.values[branch.stop - 1]:
-                height = y
-        return height
 
-    def draw_sum(
-        self, y: float, window: tuple[float, float], ends: tuple[float, float], prior: float, total: float | None
-    ) -> None:
-        """Draw the sum axis and the probability axis below it; mark ``total``, at the end if it is out of range."""
-        start, stop = window
-        stretch = (ends[1] - ends[0]) / (stop - start)
-
-        def place(sums: Any) -> Any:
-            return ends[0] + (sums - start) * stretch
-
-        sums = ticks_between(start, stop, 9)
-        self.draw_axis(y, place(sums), ends, [f"{value:g}" for value in sums])
-        probs = np.array([p for p in PROBABILITIES if start <= logit(p) - prior <= stop])
-        self.draw_axis(y + 1.2, place(logit(probs) - prior), ends, [f"{prob:g}" for prob in probs])
-        if total is None:
-            return
-        inside = float(np.clip(place(total), *ends))
-        self.ax.plot([inside, inside], [y, y + 1.2], color="0.4", linewidth=0.8, linestyle="--", zorder=0)
-        marker = "D" if inside == place(total) else "<" if total < start else ">"
-        for height in (y, y + 1.2):
-            self.mark(inside, height, NEUTRAL, marker)
-        text = f"  sum {total:.3g}, P = {expit(total + prior):.3g}  ".replace("-", "−")
-        side = "right" if inside > np.mean(ends) else "left"
-        self.ax.text(inside, y + 0.75, text, ha=side, va="center", fontsize=FONTSIZE)
-
-    def mark(self, place: float, y: float, colour: str | None = None, marker: str = "D") -> None:
-        """Mark a contribution, by default in the colour of evidence for or against the class."""
-        colour = colour or (FOR if place > 0 else AGAINST)
-        self.ax.plot([place], [y], marker=marker, markersize=6, color=colour, markeredgecolor="black", zorder=4)
+def _mark(ax: Axes, place: float, y: float, colour: str | None = None, marker: str = "D") -> None:
+    """Mark a contribution, by default in the colour of evidence for or against the class."""
+    colour = colour or (FOR if place > 0 else AGAINST)
+    ax.plot([place], [y], marker=marker, markersize=6, color=colour, markeredgecolor="black", zorder=4)
 
 
 class Scale(NamedTuple):
@@ -258,24 +220,23 @@ class Scale(NamedTuple):
 def feature_scales(fit: Classifier, explanation: Explanation, of: int, count: int, row: int | None) -> dict[int, Scale]:
     """The scales of the features, by number, whose contributions vary most over the explained rows, widest first.
 
-    A measurement's range covers the fraction ``MIDDLE`` of the rows, and ``row``. ValueError if no feature has an axis,
-    or a value is impossible in one of the two classes.
+    ValueError if no feature has an axis, or a value is impossible in one of the two classes.
     """
-    has_cells = np.asarray(np.isfinite(explanation.values).any(axis=0))
-    block_of: dict[int, str] = {}
-    for block, places in explanation.blocks.items():
-        family = fit.model.families[block]
-        one_term = family.one_feature and (not has_word_terms(family) or places.stop - places.start == 1)
-        if not one_term and num_parts(family) == 1:
-            block_of |= {f: block for f in range(places.start, places.stop) if has_cells[f]}
-    if not block_of:
+    features = [
+        f
+        for block, places in explanation.blocks.items()
+        if num_parts(family := fit.model.families[block]) == 1
+        and (not family.one_feature or (has_word_terms(family) and places.stop - places.start > 1))
+        for f in range(places.start, places.stop)
+        if np.isfinite(explanation.values[:, f]).any()
+    ]
+    if not features:
         raise ValueError("no feature has an axis: blocks that are one term, and totals given with rows, have none")
-    nats = explanation.contributions[:, of, list(block_of)]
+    nats = explanation.contributions[:, of, features]
     order = np.argsort(-np.ptp(np.where(np.isfinite(nats), nats, 0.0), axis=0), kind="stable")[:count]
-    features = np.array(list(block_of))[order].tolist()
-    axes = {f: _values(fit, explanation, block_of[f], f, row) for f in features}
-    owner = np.repeat(features, [len(axes[f][0]) for f in features])
-    rows = _rows(fit, explanation, owner, np.concatenate([axes[f][0] for f in features]))
+    axes = {features[i]: _values(fit, explanation, features[i], row) for i in order}
+    owner = np.repeat(list(axes), [len(values) for values, _, _ in axes.values()])
+    rows = _rows(fit, explanation, owner, np.concatenate([values for values, _, _ in axes.values()]))
     nats = explain(fit, rows, against=explanation.against).contributions[np.arange(len(owner)), of, owner]
     found = {}
     for f, (values, has_tick, ordered) in axes.items():
@@ -311,10 +272,9 @@ def complete_rows(fit: Classifier, num_rows: int, given: Mapping[str, Array]) ->
     return rows["x"] if fit.model.single else rows
 
 
-def _values(
-    fit: Classifier, explanation: Explanation, block: str, f: int, row: int | None
-) -> tuple[Array, Array, bool]:
+def _values(fit: Classifier, explanation: Explanation, f: int, row: int | None) -> tuple[Array, Array, bool]:
     """The values of feature f, which of them have ticks, and whether they are ordered."""
+    block = next(b for b, places in explanation.blocks.items() if places.start <= f < places.stop)
     family, place = fit.model.families[block], f - explanation.blocks[block].start
     if size := (family.category_sizes(fit.columns()[block] or 1)[place:] or (0,))[0]:
         return np.arange(float(size)), np.ones(size, bool), False
@@ -323,9 +283,8 @@ def _values(
     counts = not is_continuous(family)
     if counts and len(seen := np.unique(finite)) <= FEW_COUNTS:
         return seen, np.ones(len(seen), bool), False
-    low, high = np.quantile(finite, tails(MIDDLE), method="nearest")
-    if row is not None and np.isfinite(cells[row]):
-        low, high = min(low, cells[row]), max(high, cells[row])
+    ends = [*np.quantile(finite, tails(MIDDLE), method="nearest"), *cells[[] if row is None else [row]]]
+    low, high = np.nanmin(ends), np.nanmax(ends)
     ticks, curve = ticks_between(low, high, 10, counts), np.linspace(low, high, CURVE_POINTS)
     values = np.unique(np.concatenate([np.round(curve) if counts else curve, ticks]))
     return values, np.isin(values, ticks), True
