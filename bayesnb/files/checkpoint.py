@@ -15,8 +15,8 @@ import numpy as np
 
 from bayesnb.arrays.pytree import fields_of
 from bayesnb.families.views import Views
-from bayesnb.files.sources.arrow import BlockSource
 from bayesnb.files.sources.batches import Position, StreamError
+from bayesnb.files.sources.streams import BlockSource
 from bayesnb.files.storage import tensors
 from bayesnb.files.storage.saved_results import check_result
 from bayesnb.files.whole_file import require_file

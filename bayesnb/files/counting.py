@@ -16,8 +16,8 @@ import numpy as np
 from bayesnb.arrays.sparse import stack_rows
 from bayesnb.families import Histogram
 from bayesnb.files.checkpoint import Checkpoint, StreamState
-from bayesnb.files.sources.arrow import BlockSource, open_source
 from bayesnb.files.sources.batches import Position, RowBlock, StreamError, at_row
+from bayesnb.files.sources.streams import BlockSource, open_source
 from bayesnb.forests.fit import forest_statistics
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import Specification, label_rows

@@ -18,9 +18,6 @@ from bayesnb.files.sources.source import Encoder, Source
 from bayesnb.frames.series import Array, plain_text
 from bayesnb.rows.labelled_rows import Specification
 
-ROWS_AT_ONCE = 4096
-"""Rows converted at a time when columns are joined into a matrix."""
-
 
 @dataclass(frozen=True)
 class ColumnChoice(Encoder):
@@ -188,16 +185,7 @@ def _dense(columns: list[pa.Array]) -> Array:
     """Columns as a matrix [N, D], in a type that can represent all of them; null becomes NaN."""
     columns = [_plain(column) for column in columns]
     batch = pa.RecordBatch.from_arrays(columns, names=[str(i) for i in range(len(columns))])
-    nulls = any(column.null_count for column in columns)
-
-    def part(start: int, size: int) -> Array:
-        return batch.slice(start, size).to_tensor(null_to_nan=nulls).to_numpy()
-
-    # few rows at a time: converting all rows column by column would touch another cache line for every cell
-    dense = np.empty((batch.num_rows, len(columns)), part(0, 0).dtype)
-    for start in range(0, batch.num_rows, ROWS_AT_ONCE):
-        dense[start : start + ROWS_AT_ONCE] = part(start, ROWS_AT_ONCE)
-    return dense
+    return batch.to_tensor(null_to_nan=any(column.null_count for column in columns)).to_numpy()
 
 
 def _plain(column: pa.Array) -> pa.Array:
