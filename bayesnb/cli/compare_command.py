@@ -133,7 +133,7 @@ def compare(
 
     from bayesnb.files.description import make_table
     from bayesnb.files.sources.paths import BUILT_IN, open_data
-    from bayesnb.frames.choices import kind_for_column
+    from bayesnb.frames.choices import expand
     from bayesnb.frames.series import DataError
 
     screen, notes = console(), console(stderr=True)
@@ -148,9 +148,8 @@ def compare(
         from bayesnb.comparison.own_program import recognise_table
 
         notes.print(f"Recognising {place} ...", markup=False)
-        names = source.names
-        codes = [name for name in names if kind_for_column(dict(overrides), name, names) == "categorical"]
-        table, model = recognise_table(program, table, names, dict(arguments), codes)
+        codes = [name for name, kind in expand(dict(overrides), source.names).items() if kind == "categorical"]
+        table, model = recognise_table(program, table, source.names, dict(arguments), codes)
 
     from bayesnb.comparison.experiment import Experiment, choose_sizes, default_repeats
     from bayesnb.comparison.methods import NAIVE_BAYES, RIVALS, check_methods

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.fits.closed_form import conjugate
-from bayesnb.frames.column_kinds import KINDS, Column
+from bayesnb.frames.columns import KINDS, Column
 from bayesnb.frames.series import Array, DataError, closest
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.from_numpyro import from_numpyro

@@ -21,8 +21,8 @@ from bayesnb.files.sources.csv import TEXT
 from bayesnb.files.sources.paths import keep
 from bayesnb.files.sources.source import Encoder, Source
 from bayesnb.frames.choices import AUTO, choose_kinds
-from bayesnb.frames.column_kinds import SKIP, Column, in_order
-from bayesnb.frames.inference import FEW, Choice, on_command_line, warnings_of
+from bayesnb.frames.columns import SKIP, Column, in_order
+from bayesnb.frames.inference import FEW, on_command_line, warnings_of
 from bayesnb.frames.likelihoods import choose_columns, say_left_out
 from bayesnb.frames.schema import Schema
 from bayesnb.frames.series import LARGEST_INTEGER, Array, DataError, closest, label, listing
@@ -127,8 +127,8 @@ def describe(
     classes = _classes_of(labels)
     family = likelihoods if isinstance(likelihoods, Family) else None
     schema = Schema(choose_columns(features, summaries, chosen), family)
-    choices = [Choice(column.name, column.kind, column.reason) for column in schema.columns if column.inferred]
-    warnings = (*source.warnings, *warnings_of(summaries, choices, how))
+    inferred = [column for column in schema.columns if column.inferred]
+    warnings = (*source.warnings, *warnings_of(summaries, inferred, how))
     if not schema.used:
         why = say_left_out(schema.columns) or f" but the target, '{target}'"
         raise DataError("; ".join((f"'{source.data}' has no column to learn from{why}", *warnings[:1])))

@@ -19,10 +19,10 @@ from bayesnb.files.sources.batches import RowBatch
 from bayesnb.files.sources.paths import as_pandas, open_data
 from bayesnb.files.spreadsheets import line
 from bayesnb.files.whole_file import whole_file
-from bayesnb.frames.column_kinds import require_finite
 from bayesnb.frames.schema import Schema
 from bayesnb.frames.series import Array, DataError, label
 from bayesnb.frames.summaries import summarise_column
+from bayesnb.frames.values import require_finite
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
 
 Write = Callable[[Array, Array], None]

@@ -12,7 +12,7 @@ import numpy as np
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.families import Family
 from bayesnb.frames.choices import ASKED, AUTO, takes_sparse
-from bayesnb.frames.column_kinds import SKIP, Column
+from bayesnb.frames.columns import SKIP, Column
 from bayesnb.frames.likelihoods import schema_of
 from bayesnb.frames.schema import Schema
 from bayesnb.frames.series import Array, DataError, Frame, listing

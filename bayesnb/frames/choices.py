@@ -13,7 +13,7 @@ import numpy as np
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.families import Family
 from bayesnb.families.normal_scores import require_no_view
-from bayesnb.frames.column_kinds import BLOCKS, KINDS, SKIP, SPARSE
+from bayesnb.frames.columns import BLOCKS, KINDS, SKIP, SPARSE
 from bayesnb.frames.schema import Schema
 from bayesnb.frames.series import DataError, Frame, are_missing, closest, to_plain
 from bayesnb.frames.words import WORDS, vectorizer_of
@@ -63,27 +63,22 @@ def _check_kind(kind: Any) -> Any:
     return kind
 
 
-def kind_for_column(wanted: Mapping[str, Any], name: str, names: Sequence[str]) -> Any:
-    """The entry for a column: by its exact name, else by the last pattern that matches; None if there is none.
+def expand(wanted: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The entry of each column: by its exact name, else by the last pattern that matches.
 
     An entry with the exact name of any column, such as `x[1]`, is no pattern.
-    """
-    patterns = {pattern: kind for pattern, kind in wanted.items() if pattern not in names}
-    by_pattern = [kind for pattern, kind in patterns.items() if fnmatch.fnmatch(name, str(pattern))]
-    return wanted.get(name, by_pattern[-1] if by_pattern else None)
-
-
-def expand(wanted: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """The entries with each pattern replaced by the columns that match; exact names take precedence.
 
     Raises:
         DataError: for a pattern that matches no column.
     """
+    found: dict[str, Any] = {}
     for pattern, kind in wanted.items():
-        if pattern not in names and not fnmatch.filter(names, str(pattern)):
+        matches = [] if pattern in names else fnmatch.filter(names, str(pattern))
+        if not matches and pattern not in names:
             raise DataError(f"there is no column '{pattern}' to treat as {kind}{closest(str(pattern), names)}")
-    kinds = {name: kind_for_column(wanted, name, names) for name in names}
-    return {name: kind for name, kind in kinds.items() if kind is not None}
+        found |= dict.fromkeys(matches, kind)
+    found |= {name: wanted[name] for name in names if name in wanted}
+    return {name: found[name] for name in names if found.get(name) is not None}
 
 
 def expand_positions(wanted: Mapping[Any, Any], width: int) -> list[Any]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from bayesnb.arrays.typing import Table
 from bayesnb.arrays.user_warnings import warn
-from bayesnb.frames.column_kinds import SKIP, Kind
+from bayesnb.frames.columns import SKIP, Column, Kind
 from bayesnb.frames.series import Array, DataError, as_frame, listing
 from bayesnb.frames.summaries import Summary, summarise_column
 from bayesnb.frames.values import is_meant_as_number, why_text
@@ -162,12 +162,12 @@ def on_command_line(name: str, kind: str) -> str:
     return f"--as {shlex.quote(f'{name}={kind}')}"
 
 
-def warnings_of(columns: Mapping[str, Summary], choices: Sequence[Choice], how: Callable[..., str]) -> tuple[str, ...]:
+def warnings_of(columns: Mapping[str, Summary], choices: Sequence[Column], how: Callable[..., str]) -> tuple[str, ...]:
     """Sentences about columns whose likelihoods were inferred.
 
     Args:
         columns: Their summaries, by name.
-        choices: Their likelihoods.
+        choices: The columns, each with its likelihood.
         how: What to write to choose another likelihood: ``in_python`` or ``on_command_line``.
     """
     found = [*filter(None, (_of_numbers_as_text(columns[choice.name]) for choice in choices))]

@@ -20,10 +20,9 @@ from bayesnb.frames.choices import (
     expand_positions,
     name_families,
     name_own_blocks,
-    refuse_words,
 )
-from bayesnb.frames.column_kinds import SKIP, Column, Kind, Value, in_order
-from bayesnb.frames.inference import NOTHING, ONE_VALUE, Choice, Undecided, in_python, infer, infer_kinds, warnings_of
+from bayesnb.frames.columns import SKIP, Column, Kind, Value, in_order
+from bayesnb.frames.inference import NOTHING, ONE_VALUE, Undecided, in_python, infer, infer_kinds, warnings_of
 from bayesnb.frames.schema import Schema
 from bayesnb.frames.series import FLAGS, NO_DATES, Array, DataError, Frame, listing
 from bayesnb.frames.summaries import MOST_VALUES, Summary, summarise_column
@@ -67,8 +66,7 @@ def schema_of(X: Any, likelihoods: Any, before: Schema | None = None, seen: Any 
             describe_column(summary, family, "x")  # refuses text in the family's name
     if before is None:
         columns = choose_columns(X.columns, found, chosen)
-        choices = [Choice(column.name, column.kind, column.reason) for column in columns if column.inferred]
-        audible = [choice for choice in choices if choice.reason not in (NOTHING, ONE_VALUE)]
+        audible = [column for column in columns if column.inferred and column.reason not in (NOTHING, ONE_VALUE)]
         for warning in warnings_of(found, audible, in_python):
             warn(warning)
     else:
@@ -155,7 +153,6 @@ def _array_schema(X: Array, likelihoods: Any, before: Schema | None, seen: Any) 
         kinds, seen = infer_kinds(X, () if before is None else tuple(before.kinds), seen)
         found = Schema(_columns_of_array(kinds, inferred=True), named=False)
     else:
-        refuse_words(likelihoods)
         given = expand_positions(likelihoods, X.shape[1]) if isinstance(likelihoods, Mapping) else likelihoods
         alike = isinstance(given, str | Family)  # of 100,000 columns one is looked at
         positions = range(1 if alike else X.shape[1])

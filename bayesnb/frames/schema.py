@@ -21,8 +21,7 @@ from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import Family
 from bayesnb.families.open_categorical import count_codes
 from bayesnb.families.words import FAMILIES
-from bayesnb.frames.column_kinds import BLOCKS, MISSING, SKIP, SPARSE, Column, Kind
-from bayesnb.frames.plain_rows import PlainRows
+from bayesnb.frames.columns import BLOCKS, MISSING, SKIP, SPARSE, Column, Kind, PlainRows
 from bayesnb.frames.series import Array, DataError, Frame, closest, label, listing
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -48,6 +48,14 @@ def closest(word: str, known: Iterable[str]) -> str:
     by_fold = {name.casefold(): name for name in known}
     near = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.6)
     return f"; did you mean '{by_fold[near[0]]}'?" if near else ""
+
+
+def require_finite(cells: Array, name: str, place: Callable[[int], str] = "".format) -> None:
+    """Raise DataError if one of the numbers is infinite; ``place`` words its position, to follow the sentence."""
+    infinite = np.isinf(cells)
+    if infinite.any():
+        where = place(int(infinite.argmax()))
+        raise DataError(f"column '{name}' holds an infinite number{where}: leave out the cell or its row")
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)

@@ -11,7 +11,7 @@ from typing import Any, Self
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from bayesnb.frames.column_kinds import Column, in_order
+from bayesnb.frames.columns import Column, in_order
 from bayesnb.frames.series import DATES, DataError, are_missing, as_series, factorise
 
 WORDS: dict[str, dict[str, Any]] = {

@@ -16,7 +16,7 @@ from bayesnb.comparison.experiment import Experiment, num_test_rows
 from bayesnb.comparison.first_split import Evidence, NutsCheck
 from bayesnb.comparison.methods import COMPARED, PRIOR_MEANINGS, REFERENCE, RIVALS
 from bayesnb.comparison.metrics import FLOOR_NATS, METRICS
-from bayesnb.frames.column_kinds import Column
+from bayesnb.frames.columns import Column
 from bayesnb.inspection.dependence import STRONG, Dependence
 from bayesnb.inspection.num_parameters import num_parameters
 from bayesnb.report.formats import number, plural, tenths, whole, with_error

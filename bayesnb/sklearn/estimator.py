@@ -18,7 +18,7 @@ from bayesnb.families import Family
 from bayesnb.frames.blocks import AnySchema
 from bayesnb.frames.choices import AUTO, takes_sparse
 from bayesnb.frames.classes import names_of
-from bayesnb.frames.column_kinds import SKIP
+from bayesnb.frames.columns import SKIP
 from bayesnb.frames.schema import Schema
 from bayesnb.frames.series import Array, Frame, label
 from bayesnb.model.naive_bayes import NaiveBayes

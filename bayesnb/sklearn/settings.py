@@ -22,7 +22,7 @@ from bayesnb.fits.empirical import fit_empirical
 from bayesnb.fits.nuts import fit_nuts
 from bayesnb.frames.blocks import AnySchema, BlocksSchema, make_schema
 from bayesnb.frames.choices import with_indicators
-from bayesnb.frames.column_kinds import MISSING
+from bayesnb.frames.columns import MISSING
 from bayesnb.frames.series import DataError, closest
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 import bayesnb as nb
 from bayesnb.files.storage.saved_estimators import check_schema
 from bayesnb.frames.blocks import BlocksSchema
-from bayesnb.frames.column_kinds import Column
+from bayesnb.frames.columns import Column
 from bayesnb.frames.schema import Schema
 
 OF_FRAME = Schema((Column("a", "categorical", (1.0, 2.0)), Column("b", "categorical", ("u", "v"), True)))

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from bayesnb.frames import schema as schemas
-from bayesnb.frames.column_kinds import Column
+from bayesnb.frames.columns import Column
 from bayesnb.frames.schema import encode_columns
 from bayesnb.frames.series import DataError
 

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.families.parts.statistics import CategoricalStatistics
-from bayesnb.frames.column_kinds import Column
+from bayesnb.frames.columns import Column
 from bayesnb.frames.schema import Schema
 from bayesnb.rows.statistics import ModelStatistics
 

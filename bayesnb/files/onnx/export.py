@@ -18,7 +18,7 @@ from bayesnb.files.onnx import elementwise, layouts, lookups, translation
 from bayesnb.files.onnx.graph import DOUBLE, STRING, Graph, Tensor, element_type, to_bytes
 from bayesnb.files.onnx.translation import Translation, Value
 from bayesnb.frames.blocks import AnySchema, BlocksSchema
-from bayesnb.frames.column_kinds import MISSING, Column
+from bayesnb.frames.columns import MISSING, Column
 from bayesnb.frames.schema import Schema
 from bayesnb.frames.values import FLAGS, listing
 from bayesnb.results.classifier import Classifier

@@ -36,7 +36,7 @@ from bayesnb.fits.multilabel import MultiLabel
 from bayesnb.forests.pairs import JointStatistics, PairStatistics
 from bayesnb.forests.results import ForestPosterior, ForestStatistics
 from bayesnb.frames.blocks import BlocksSchema
-from bayesnb.frames.column_kinds import Column
+from bayesnb.frames.columns import Column
 from bayesnb.frames.schema import Schema
 from bayesnb.frames.words import WordColumn, make, plain_params, vectorizer_of
 from bayesnb.model.links import TRANSFORMS, ChangedLaw, Part, Positions, name_of

@@ -15,8 +15,7 @@ import numpy as np
 from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.typing import ArrayLike, Rows, Table
 from bayesnb.files.storage.results import StorageError
-from bayesnb.frames.column_kinds import Column
-from bayesnb.frames.plain_rows import PlainRows
+from bayesnb.frames.columns import Column, PlainRows
 
 Array = np.ndarray[Any, Any]
 

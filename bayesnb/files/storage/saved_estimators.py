@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesnb.files.storage.saved_results import check_result, check_statistics, require_alike
 from bayesnb.frames.blocks import AnySchema, BlocksSchema
-from bayesnb.frames.column_kinds import KINDS, SKIP, Column, in_order
+from bayesnb.frames.columns import KINDS, SKIP, Column, in_order
 from bayesnb.frames.words import WordColumn, vectorizer_of
 from bayesnb.rows.packing import columns_behind
 from bayesnb.sklearn.settings import has_views, require, require_temper, specification

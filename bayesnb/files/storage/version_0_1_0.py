@@ -13,7 +13,7 @@ from bayesnb.arrays.pytree import fields_of
 from bayesnb.families import Family, NormalScores
 from bayesnb.families.parts.statistics import CategoricalStatistics, NormalStatistics, Statistics
 from bayesnb.forests.pairs import JointStatistics, PairStatistics
-from bayesnb.frames.column_kinds import Column
+from bayesnb.frames.columns import Column
 from bayesnb.frames.schema import Schema
 
 Fields = dict[str, Any]
