@@ -14,7 +14,7 @@ from bayesnb.frames.series import DataError
 from bayesnb.rows.arguments import check_factors
 from bayesnb.rows.model_statistics import subtract
 from bayesnb.rows.statistics import ModelStatistics
-from bayesnb.sklearn.incremental import Which, fade_weights, known_classes
+from bayesnb.sklearn.incremental import fade_weights, known_classes
 from bayesnb.sklearn.settings import has_powers, has_views, schema_of
 
 
@@ -25,18 +25,18 @@ def add_batch(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any) 
             "temper looks at all rows again, which partial_fit does not keep: use fit, or temper=False and "
             "nb.temper(clf, X, y) at the end"
         )
-    if estimator.__sklearn_is_fitted__() and has_powers(estimator.fit_):
+    fitted = estimator.__sklearn_is_fitted__()
+    if fitted and has_powers(estimator.fit_):
         warn(
             "the powers that fit learned need all rows, and are left out from now on: with temper=False fit learns none"
         )
     check_factors(estimator.forgetting, [], "forgetting")
     if estimator.forgetting != 1 and y is not None:
         sample_weight = fade_weights(estimator.forgetting, y, sample_weight)
-    before = estimator.classes_ if estimator.__sklearn_is_fitted__() else None
+    before = estimator.classes_ if fitted else None
     known = known_classes(before, classes, estimator.class_prior, declared=estimator._declared)
     may_grow = classes is None and not estimator._declared
-    which: Which = "more" if estimator.__sklearn_is_fitted__() else "first"
-    estimator._add(X, y, known, sample_weight, which=which, may_grow=may_grow)
+    estimator._add(X, y, known, sample_weight, which="more" if fitted else "first", may_grow=may_grow)
     estimator._declared = not may_grow
     return estimator
 

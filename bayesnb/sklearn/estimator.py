@@ -27,23 +27,10 @@ from bayesnb.results.decisions import decide
 from bayesnb.rows.arguments import check_factors
 from bayesnb.rows.model_statistics import ModelStatistics, discount, merge, places_of
 from bayesnb.rows.statistics import follow
+from bayesnb.sklearn import settings
 from bayesnb.sklearn.changes import add_batch, take_away
 from bayesnb.sklearn.incremental import IncrementalClassifier, Which
 from bayesnb.sklearn.rows import check_features, check_rows, takes_counts
-from bayesnb.sklearn.settings import (
-    FITS,
-    costs_by_label,
-    has_views,
-    missing_evidence,
-    ordered_probs,
-    plan,
-    require,
-    require_temper,
-    schema_of,
-    specification,
-    weigh_classes,
-    weight_by_class,
-)
 from bayesnb.validation.temper import temper_fitted
 
 
@@ -127,6 +114,8 @@ class NaiveBayesClassifier(IncrementalClassifier):
     _declared = False
     """Whether ``classes`` of ``partial_fit`` are all there will be."""
 
+    _rows = check_rows
+
     def __init__(
         self,
         likelihoods: str | Family | NaiveBayes | Sequence[object] | ByColumn = AUTO,
@@ -195,7 +184,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
         It is fitted to the same rows, and rows that ``partial_fit`` adds do not change its class probabilities.
         """
         check_is_fitted(self, "fit_")
-        probs = ordered_probs(class_prior, self.classes_)
+        probs = settings.ordered_probs(class_prior, self.classes_)
         if probs is None:
             raise ValueError("class_prior must be 'uniform', probabilities or a dict of them by label, got None")
         moved = copy(self)
@@ -213,18 +202,20 @@ class NaiveBayesClassifier(IncrementalClassifier):
         rows = self.encoded(X)
         if costs is None:
             return self.classes_[self.fit_.predict(rows)]
-        decisions = decide(self.fit_.predict_proba(rows), costs_by_label(costs, self.classes_))
+        decisions = decide(self.fit_.predict_proba(rows), settings.costs_by_label(costs, self.classes_))
         return self.classes_[np.asarray(decisions.labels)]
 
     def predict_proba(self, X: Table, class_prior: ArrayLike | ByLabel[float] | None = None) -> Array:
         """p(y = k | x), [N, K]; with ``class_prior``, given as to the constructor, for another population."""
         rows = self.encoded(X)
-        return np.asarray(self._for_population(class_prior).predict_proba(rows))
+        fit = self if class_prior is None else self.with_class_prior(class_prior)
+        return np.asarray(fit.fit_.predict_proba(rows))
 
     def predict_log_proba(self, X: Table, class_prior: ArrayLike | ByLabel[float] | None = None) -> Array:
         """log p(y = k | x), [N, K]; ``class_prior`` as for ``predict_proba``."""
         rows = self.encoded(X)
-        return np.asarray(self._for_population(class_prior).predict_log_proba(rows))
+        fit = self if class_prior is None else self.with_class_prior(class_prior)
+        return np.asarray(fit.fit_.predict_log_proba(rows))
 
     def predict_joint_log_proba(self, X: Table) -> Array:
         """log p(y = k, x), [N, K], including multinomial coefficients."""
@@ -305,7 +296,8 @@ class NaiveBayesClassifier(IncrementalClassifier):
         sum_k log B(l + n1k, l + n0k) / B(l, l) - log B(l + sum_k n1k, l + sum_k n0k) / B(l, l).
         """
         check_is_fitted(self, "fit_")
-        return missing_evidence(self.schema_, self._model(self.schema_, self.classes_, views=False), self.statistics_)
+        model = self._model(self.schema_, self.classes_, views=False)
+        return settings.missing_evidence(self.schema_, model, self.statistics_)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         shown = copy(self)
@@ -320,9 +312,6 @@ class NaiveBayesClassifier(IncrementalClassifier):
         kinds = [f"{count} {kind}" for kind, count in counts.most_common()]
         return f"{parameters}: {', '.join([*kinds, *([f'{left_out} left out'] if left_out else [])])}"
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Array, Array | None]:
-        return check_rows(self, X, y, sample_weight, reset=reset)
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = takes_sparse(self.likelihoods)
@@ -333,24 +322,24 @@ class NaiveBayesClassifier(IncrementalClassifier):
         return tags
 
     def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, which: Which) -> None:
-        require(self.method, self.smoothing)
-        require_temper(self.temper, self.method)
+        settings.require(self.method, self.smoothing)
+        settings.require_temper(self.temper, self.method)
         check_factors(self.forgetting, [], "forgetting")
         more = which == "more"
         earlier = (self.schema_, getattr(self, "_summaries", None)) if more else (None, None)
-        given, summaries = schema_of(X, self.likelihoods, self.missing, *earlier)
+        given, summaries = settings.schema_of(X, self.likelihoods, self.missing, *earlier)
         encoded = given.encode(X)
         powers: bool | str = False
         if more:
-            model = self._model(given, classes, views=has_views(self.schema_, self.fit_.model), again=True)
+            model = self._model(given, classes, views=settings.has_views(self.schema_, self.fit_.model), again=True)
         else:
             asked = self.method, self.smoothing, given, classes, self.class_prior, self.likelihoods
             sparse = [block for block, x in encoded.items() if is_sparse(x)] if isinstance(encoded, dict) else []
-            first = which == "first"
-            model, powers = plan(*asked, num_rows=len(codes), temper=self.temper, sparse=sparse, first_batch=first)
+            of_rows = {"num_rows": len(codes), "sparse": sparse, "first_batch": which == "first"}
+            model, powers = settings.plan(*asked, temper=self.temper, **of_rows)
         schema, statistics = given.count(model, encoded, codes, weight)
         if schema is not given:
-            model = self._model(schema, classes, views=has_views(given, model), again=more)
+            model = self._model(schema, classes, views=settings.has_views(given, model), again=more)
         if more:
             before = self.schema_.spread(self.statistics_.named(None), schema)
             if len(classes) > len(self.classes_):
@@ -363,7 +352,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
     def _model(self, schema: AnySchema, classes: Array, *, views: bool, again: bool = False) -> NaiveBayes:
         """The specification for this schema and these classes; ``again`` so that statistics merge with the fitted."""
         asked = self.method, self.smoothing, schema, classes, self.class_prior, self.likelihoods
-        model = specification(*asked, views=views)
+        model = settings.specification(*asked, views=views)
         return follow(model, self.statistics_) if again else model
 
     def _set(
@@ -383,15 +372,10 @@ class NaiveBayesClassifier(IncrementalClassifier):
         if self.method == "nuts":
             key = jax.random.key(check_random_state(self.random_state).randint(2**31))
             options = {"key": key, "num_samples": self.num_samples, "progress_bar": False}
-        weight = weight_by_class(self.class_weight, classes)
-        fit: Any = FITS[self.method](model, statistics=statistics.named(None), **options)
+        weight = settings.weight_by_class(self.class_weight, classes)
+        fit: Any = settings.FITS[self.method](model, statistics=statistics.named(None), **options)
         if powers:
             fit = temper_fitted(fit, *rows, per_feature=powers == "per_feature")
-        fit = fit if weight is None else weigh_classes(fit, weight)
+        fit = fit if weight is None else settings.weigh_classes(fit, weight)
         self.classes_, self.schema_, self.statistics_ = classes, schema, statistics.named(names_of(classes))
         self.fit_, self.prior_of_fit_ = fit, self.class_prior
-
-    def _for_population(self, class_prior: Any) -> Classifier:
-        """The fit at these class probabilities, or as it is if None."""
-        probs = ordered_probs(class_prior, self.classes_)
-        return self.fit_ if probs is None else self.fit_.with_class_probs(probs)

@@ -11,8 +11,6 @@ import pandas as pd
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_n_features,
     assert_all_finite,
     check_consistent_length,
     check_non_negative,
@@ -102,14 +100,13 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
         frame = frame[schema.names]
         X = frame.to_native()
     # scikit-learn ignores names if none is text, and raises an error if only some are
-    _check_feature_names(estimator, X if named else None, reset=reset)
-    _check_n_features(estimator, X, reset=reset)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
     return frame
 
 
 def takes_counts(estimator: Any) -> bool:
     """Whether all columns are counts."""
-    return _kind(estimator) in ("multinomial", "poisson")
+    return isinstance(estimator.likelihoods, str) and estimator.likelihoods in ("multinomial", "poisson")
 
 
 def as_blocks(X: Any) -> Blocks | None:
@@ -129,11 +126,6 @@ def as_blocks(X: Any) -> Blocks | None:
     if len(set(rows.values())) > 1:
         raise DataError(f"all blocks must have the same number of rows, got {rows}")
     return blocks
-
-
-def _kind(estimator: Any) -> str:
-    """The name of the likelihood of all columns, or an empty string."""
-    return estimator.likelihoods if isinstance(estimator.likelihoods, str) else ""
 
 
 def _from_texts(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -164,20 +156,19 @@ def _from_dicts(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 def _array(estimator: Any, X: Any, *, reset: bool) -> Any:
     refuse_words(estimator.likelihoods)
-    if not _is_plain(X, 2) or not X.size:
-        if issparse(X) and _kind(estimator) == AUTO:
-            raise TypeError(
-                "X is sparse: choose likelihoods='bernoulli' if it matters whether a word occurs, or "
-                "likelihoods='multinomial' if it matters how often; for two columns of numbers after them "
-                "likelihoods={'*': 'multinomial', range(-2, 0): 'normal'}; a ColumnTransformer with "
-                "sparse_threshold=0 gives an array, whose likelihoods are inferred"
-            )
-        checks = {"dtype": "numeric", "ensure_all_finite": False, "ensure_min_samples": reset}
-        sparse = SPARSE_FORMATS if takes_sparse(estimator.likelihoods) else False
-        X = validate_data(estimator, X, reset=reset, accept_sparse=sparse, **checks)
-    else:
-        _check_feature_names(estimator, X, reset=reset)
-        _check_n_features(estimator, X, reset=reset)
+    if issparse(X) and isinstance(estimator.likelihoods, str) and estimator.likelihoods == AUTO:
+        raise TypeError(
+            "X is sparse: choose likelihoods='bernoulli' if it matters whether a word occurs, or "
+            "likelihoods='multinomial' if it matters how often; for two columns of numbers after them "
+            "likelihoods={'*': 'multinomial', range(-2, 0): 'normal'}; a ColumnTransformer with "
+            "sparse_threshold=0 gives an array, whose likelihoods are inferred"
+        )
+    checks = {"dtype": "numeric", "ensure_all_finite": False, "ensure_min_samples": reset}
+    sparse = SPARSE_FORMATS if takes_sparse(estimator.likelihoods) else False
+    plain = _is_plain(X, 2) and X.size > 0
+    # scikit-learn's tags take longer than the prediction of a row
+    if reset or not plain or hasattr(estimator, "feature_names_in_") or X.shape[1] != estimator.n_features_in_:
+        X = validate_data(estimator, X, reset=reset, skip_check_array=plain, accept_sparse=sparse, **checks)
     if takes_counts(estimator) and X.shape[0]:
         check_non_negative(X, type(estimator).__name__)
     return X

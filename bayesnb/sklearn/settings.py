@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bayesnb.arrays.placement import Array
-from bayesnb.families import Family
 from bayesnb.families.powers import num_powers, shares
 from bayesnb.families.words import with_views
 from bayesnb.fits.averaged import feature_inclusion, fit_averaged
@@ -55,13 +54,6 @@ numbers, and its products with itself, F times as many, are no more: what takes 
 
 FEWEST_ROWS = 50
 """A first batch of fewer rows is too small to find cells in."""
-
-
-def families_of(likelihoods: Any) -> Any:
-    """The likelihoods, or the family of a ``NaiveBayes`` of one block, or its families by block."""
-    if not isinstance(likelihoods, NaiveBayes):
-        return likelihoods
-    return likelihoods.families["x"] if likelihoods.single else likelihoods.families
 
 
 def missing_evidence(schema: AnySchema, model: NaiveBayes, statistics: ModelStatistics) -> dict[str, float]:
@@ -159,29 +151,22 @@ def costs_by_label(given: Any, classes: Array) -> Any:
 def require(method: Any, smoothing: Any) -> None:
     """Raise ValueError if the method is unknown or the smoothing is invalid for it."""
     if not isinstance(method, str) or method not in FITS:
-        raise ValueError(f"method must be one of {', '.join(FITS)}, got {method!r}{_hint(method)}")
+        name = method if isinstance(method, str) else ""
+        hint = f"; here it is called '{COMPARED_AS[name]}'" if name in COMPARED_AS else closest(name, FITS)
+        if name in TEMPERED:
+            hint = (
+                "; tempering is an argument of NaiveBayesClassifier, temper=True or 'per_feature', or "
+                "nb.temper(clf, X, y) after a fit"
+            )
+        raise ValueError(f"method must be one of {', '.join(FITS)}, got {method!r}{hint}")
     number = not isinstance(smoothing, bool) and isinstance(smoothing, int | float | np.number)
     may_be_zero = method in ("map", "mle")
     low, high = BOUNDS
     if not number or not (low <= smoothing <= high or (smoothing == 0 and may_be_zero)):
-        least = f"0 or {low:g}" if may_be_zero else f"{low:g}"
+        least = "0 or " * may_be_zero + f"{low:g}"
         raise ValueError(
             f"smoothing must be a number from {least} to {high:g} for method {method!r}, got {smoothing!r}"
         )
-
-
-def _hint(method: Any) -> str:
-    """The end of a sentence about an unknown method: its name here, or one like it."""
-    if not isinstance(method, str):
-        return ""
-    if method in TEMPERED:
-        return (
-            "; tempering is an argument of NaiveBayesClassifier, temper=True or 'per_feature', or "
-            "nb.temper(clf, X, y) after a fit"
-        )
-    if method in COMPARED_AS:
-        return f"; here it is called '{COMPARED_AS[method]}'"
-    return closest(method, FITS)
 
 
 def require_temper(how: Any, method: str) -> None:
@@ -201,7 +186,9 @@ def schema_of(
             f"missing={missing!r} adds a block, and likelihoods is a model with blocks of its own: add a "
             "Bernoulli block to it, and zeros and ones for missing cells to X"
         )
-    schema, summaries = make_schema(X, families_of(likelihoods), before, seen)
+    if isinstance(likelihoods, NaiveBayes):
+        likelihoods = likelihoods.families["x"] if likelihoods.single else likelihoods.families
+    schema, summaries = make_schema(X, likelihoods, before, seen)
     return with_indicators(schema, X, missing, before), summaries
 
 
@@ -233,15 +220,12 @@ def specification(
         probs = ordered_probs(class_prior, classes)
         return likelihoods if probs is None else likelihoods.with_class_probs(probs)
     # the MLE ignores the prior, but a model must have one
-    families = _families(schema, 1.0 if method == "mle" else float(smoothing), laplace=method == "map", views=views)
+    families = schema.likelihoods(1.0 if method == "mle" else float(smoothing), laplace=method == "map")
+    if views and isinstance(families, Mapping):
+        families = {b: with_views(f) if b in schema.inferred_blocks else f for b, f in families.items()}
+    elif views and schema.inferred_blocks:
+        families = with_views(families)
     return NaiveBayes(families, num_classes=len(classes), class_probs=ordered_probs(class_prior, classes))
-
-
-class Plan(NamedTuple):
-    """The model, and the ``powers`` that are learned, as ``temper`` says."""
-
-    model: NaiveBayes
-    powers: bool | str
 
 
 def plan(
@@ -256,23 +240,24 @@ def plan(
     temper: bool | str | None,
     sparse: Collection[str] = (),
     first_batch: bool = False,
-) -> Plan:
-    """The ``specification``, and what is learned from so many rows; the blocks ``sparse`` are sparse matrices.
+) -> tuple[NaiveBayes, bool | str]:
+    """The ``specification``, and which powers are learned from so many rows, as ``temper`` says.
 
-    If nothing else was asked, inferred numbers have three views and every feature a power, where that takes seconds. A
-    ``first_batch``, whose fit is to be changed by others, has views and no powers.
+    If nothing else was asked, inferred numbers have three views and every feature a power, where that takes seconds;
+    blocks that are ``sparse`` matrices may make it longer. A ``first_batch``, whose fit is to be changed by others, has
+    views and no powers.
     """
     make = partial(specification, method, smoothing, schema, classes, class_prior, likelihoods)
     if temper is not None or method != "posterior" or not schema.infers_numbers:
-        return Plan(make(), temper or False)
+        return make(), temper or False
     if first_batch:
-        return Plan(make(views=num_rows >= FEWEST_ROWS), False)
+        return make(views=num_rows >= FEWEST_ROWS), False
     model, widths = make(views=True), {block: len(names) for block, names in schema.names_by_block.items()}
     features = sum(num_powers(family, widths[block]) for block, family in model.families.items())
     cells = num_rows // one_in(num_rows) * (len(classes) - 1) * features
     dense = all(model.families[block].one_feature for block in sparse)
     learns = dense and len(classes) <= MOST_CLASSES and cells <= MOST_CELLS and cells * features <= MOST_PRODUCTS
-    return Plan(model, "per_feature") if learns else Plan(make(), False)
+    return (model, "per_feature") if learns else (make(), False)
 
 
 def has_views(schema: AnySchema, model: NaiveBayes) -> bool:
@@ -286,12 +271,3 @@ def has_powers(fit: Classifier) -> bool:
         return False
     start = fit.prior.start_powers()
     return start is None or not all(np.array_equal(fit.weights[block], start[block]) for block in start)
-
-
-def _families(schema: AnySchema, smoothing: float, *, laplace: bool, views: bool) -> Family | dict[str, Family]:
-    """The family of a single block, or those of the blocks by name."""
-    found = schema.likelihoods(smoothing, laplace=laplace)
-    own = schema.inferred_blocks if views else set()
-    if isinstance(found, Family):
-        return with_views(found) if own else found
-    return {block: with_views(family) if block in own else family for block, family in found.items()}
