@@ -77,7 +77,7 @@ from .inspection.top_features import TopFeatures as TopFeatures
 from .inspection.top_features import top_features as top_features
 from .model.naive_bayes import NaiveBayes as NaiveBayes
 from .recognition.from_numpyro import from_numpyro as from_numpyro
-from .recognition.refusals import NotNaiveBayes as NotNaiveBayes
+from .recognition.program import NotNaiveBayes as NotNaiveBayes
 from .results.classifier import PointEstimate as PointEstimate
 from .results.classifier import Posterior as Posterior
 from .results.decisions import Decisions as Decisions

@@ -16,7 +16,7 @@ from bayesnb.frames.columns import KINDS, Column
 from bayesnb.frames.series import Array, DataError, closest
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.from_numpyro import from_numpyro
-from bayesnb.recognition.running import MOST_ROWS, Program
+from bayesnb.recognition.program import MOST_ROWS, Program
 from bayesnb.rows.packing import num_parts
 
 if TYPE_CHECKING:

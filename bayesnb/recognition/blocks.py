@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayesnb.families.base import Family
 from bayesnb.recognition.classes import same
-from bayesnb.recognition.matching import Values
 from bayesnb.recognition.points import Observed, Points
+from bayesnb.recognition.program import NotNaiveBayes
 from bayesnb.recognition.reading import reading_of
-from bayesnb.recognition.refusals import NotNaiveBayes
 
 A_PLATE = "give each column its own, by a plate of columns"
+
+
+class Values(NamedTuple):
+    """A site's values at P points, [P, *shape], of which the last ``event`` axes are one draw."""
+
+    values: Any
+    event: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape at one point."""
+        return tuple(self.values.shape[1:])
+
+    @property
+    def unit(self) -> int:
+        """The number of elements of one draw."""
+        return int(np.prod(self.shape[len(self.shape) - self.event :]))
 
 
 @dataclass(frozen=True)
@@ -44,8 +61,9 @@ class Block:
         """The model's name of a parameter."""
         return f"{self.name}_{short}"
 
-    def prior_terms(self, short: str, values: dict[str, Any], num_classes: int) -> tuple[Any, ...]:
-        """The terms of a prior where the parameters have these values; those of a common one have no class axis."""
+    def prior_terms(self, short: str, canonical: Mapping[str, Any], num_classes: int) -> tuple[Any, ...]:
+        """The terms of a prior at parameters by canonical site; those of a common one have no class axis."""
+        values = {s: canonical[self.canonical(s)] for s in self.params}
         reading = reading_of(self.family)
         if short in self.common:
             return reading.prior_terms(short, {s: values[s] for s in self.common})
@@ -184,3 +202,24 @@ def find_class_probs(points: Points, label: str) -> tuple[Values | None, Any]:
     if same(probs, probs[:1]).all():
         return None, probs[0]
     return Values(probs, 1), None
+
+
+FILLED: Mapping[str, float] = {"loc": 0.0}
+"""Hyperparameters without effect, where a site has a prior of its own; the others are 1."""
+
+
+def make_family(block: Block, found: Mapping[str, Any]) -> Any:
+    """The family of a block with these hyperparameters."""
+    cls, given = block.family, {**found, **block.known}
+    given |= {name: FILLED.get(name, 1.0) for name, _ in cls.axes if name not in given and name != "scale"}
+    if block.common:
+        given[cls.may_be_common] = "shared"  # type: ignore[attr-defined]
+    fields = {field.name for field in cls.__dataclass_fields__.values()}  # type: ignore[attr-defined]
+    if "num_categories" in fields:
+        sizes = tuple(values.shape[-1] for values in block.params.values())
+        given["num_categories"] = sizes[0] if "probs" in block.params else sizes
+    if block.groups is not None:
+        given["columns"] = block.groups
+    if "total_count" in fields:
+        given["total_count"] = block.fixed_totals
+    return cls(**given)

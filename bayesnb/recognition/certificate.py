@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 import jax
@@ -17,10 +17,19 @@ from bayesnb.arrays.pytree import pytree
 from bayesnb.jaxpr_numpy import evaluate
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.blocks import Block
-from bayesnb.recognition.classes import Labels
-from bayesnb.recognition.refusals import NotNaiveBayes
-from bayesnb.recognition.running import given, numbers
-from bayesnb.recognition.sites import CORNERS, base_of, draw_far, join_missing_cells, mask_of
+from bayesnb.recognition.classes import Labels, lopsided_labels, uneven_labels
+from bayesnb.recognition.points import Points
+from bayesnb.recognition.program import (
+    CORNERS,
+    NotNaiveBayes,
+    base_of,
+    draw_far,
+    given,
+    join_missing_cells,
+    mask_of,
+    numbers,
+)
+from bayesnb.recognition.rows import shorten
 
 TOLERANCE = 1e-9
 """The largest difference of log densities, relative to the sum of their parts' sizes."""
@@ -171,3 +180,47 @@ def _by_jax(function: Callable[..., Any], *args: Any) -> Any:
 
 def _cells(site: dict[str, Any]) -> Any:
     return site["value"], getattr(base_of(site["fn"]), "total_count", None), mask_of(site)
+
+
+def certify(model: NaiveBayes, labels: Labels, blocks: list[Block], points: Points, whole: Labels) -> Checks:
+    """Compare the program with the composed model: as it is, with cells exchanged, a row less, far out, on all rows."""
+    num_rows = labels.num_rows
+    checks = Checks(model, blocks, own_label=not labels.site)
+    random, num_classes = np.random.default_rng(5), int(model.num_classes or 0)
+    whole_rows = any(block.totals is not None and block.family.one_feature for block in blocks)
+    orders = np.stack([random.permutation(num_rows) for _ in range(64)], axis=1)
+    programs = [(labels, ELSEWHERE)]
+
+    def mix(x: Any) -> Any:
+        columns = np.arange(x.shape[1])
+        return x[orders[:, columns * (not whole_rows) % orders.shape[1]], columns]
+
+    mixed = labels.program.change_rows(num_rows, labels.old, mix)
+    programs.append((replace(labels, program=mixed), EXCHANGED))
+    shorter = _one_row_less(labels)
+    if shorter is not None:
+        programs.append((shorter, FEWER))
+
+    def latents(first: int, last: int) -> dict[str, Any]:
+        return {name: site.values[first:last] for name, site in points.latents.items()}
+
+    for number, (variant, reason) in enumerate(programs):
+        labellings = [lopsided_labels(num_rows, num_classes, most) for most in (0, num_classes - 1)]
+        if number:
+            labellings = [uneven_labels(variant.num_rows, num_classes)]
+        for turn, y in enumerate(labellings):
+            checks.compare(variant, y, latents(number + turn, number + turn + 4), jax.random.key(10 + number), reason)
+    checks.compare(labels, uneven_labels(num_rows, num_classes), {}, jax.random.key(13), FAR_OUT)
+    if whole is not labels and whole.old is not None:  # the rows that no probe saw
+        checks.compare(whole, whole.old.ravel().astype(int), latents(0, 1), jax.random.key(20), ALL)
+    checks.require_cells()
+    return checks
+
+
+def _one_row_less(labels: Labels) -> Labels | None:
+    """The labels of the program with a row less, if its rows are arguments."""
+    rows = np.arange(labels.num_rows - 1)
+    shorter = shorten(labels, rows) if labels.old is not None and len(rows) else None
+    if shorter is None:
+        return None
+    return replace(labels, program=shorter, shape=(len(rows), *labels.shape[1:]), old=labels.old[rows])

@@ -11,8 +11,7 @@ import numpy as np
 from numpyro.infer.inspect import get_dependencies
 
 from bayesnb.recognition.points import Points, evaluate
-from bayesnb.recognition.refusals import FROM_ZERO, ONE_SITE, NotNaiveBayes
-from bayesnb.recognition.running import Program, Trace, holds, type_like
+from bayesnb.recognition.program import FROM_ZERO, ONE_SITE, NotNaiveBayes, Program, Trace, holds, type_like
 
 SAME = 1e-9
 """Numbers with a smaller relative difference are the same."""

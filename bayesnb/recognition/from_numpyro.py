@@ -13,16 +13,26 @@ import numpy as np
 from bayesnb.arrays.placement import allow_promotion, to_host
 from bayesnb.jaxpr_numpy import by_numpy
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.recognition.blocks import Block, find_class_probs, make_blocks
-from bayesnb.recognition.certificate import ALL, ELSEWHERE, EXCHANGED, FAR_OUT, FEWER, Certificate, Checks
-from bayesnb.recognition.classes import Labels, count_classes, lopsided_labels, parameters_by_class, uneven_labels
-from bayesnb.recognition.compose import CLASS_PROBS, Matches, compose
-from bayesnb.recognition.observing import CHANGED, TOGETHER, compare_rows, make_source
+from bayesnb.model.spelling import Cells, Spelling
+from bayesnb.recognition.blocks import Block, find_class_probs, make_blocks, make_family
+from bayesnb.recognition.certificate import Certificate, Checks, certify
+from bayesnb.recognition.classes import Labels, count_classes, parameters_by_class, same
+from bayesnb.recognition.matching import CLASS_PROBS, Matches
 from bayesnb.recognition.points import Points
-from bayesnb.recognition.refusals import FROM_ZERO, NO_LABEL, NO_ROWS, ONE_SITE, NotNaiveBayes
-from bayesnb.recognition.row_arguments import hold_hyperparameters, shorten
-from bayesnb.recognition.running import MOST_ROWS, Program, numbers_of
-from bayesnb.recognition.sites import base_of
+from bayesnb.recognition.priors import Setting, conjugate_priors, known_or_hyper, own_prior
+from bayesnb.recognition.program import (
+    FROM_ZERO,
+    MOST_ROWS,
+    NO_LABEL,
+    NO_ROWS,
+    ONE_SITE,
+    NotNaiveBayes,
+    Program,
+    base_of,
+    numbers_of,
+)
+from bayesnb.recognition.reading import DIRICHLET, Reading, reading_of
+from bayesnb.recognition.rows import CHANGED, TOGETHER, compare_rows, hold_hyperparameters, make_source, shorten
 
 POINTS = 24
 """Random points of the latents; more if a prior has more hyperparameters."""
@@ -125,11 +135,11 @@ def _recognise(fn: Callable[..., object], program: Program, recognised: dict[str
     matches.match_latents()
     rows = {b.name: b.rows(points.observed[b.site].value, b.totals, points.observed[b.site].mask) for b in blocks}
     label = program.label if labels.site else "label"
-    settings = [points.latents]
+    settings = [Setting(points.latents, {name: v.values for name, v in matches.canonical.items()})]
     if matches.hyper:
-        settings = [_with_hyper(labels, matches.hyper, points, at, keys) for at in range(3)]
+        settings = [_with_hyper(labels, matches, at, keys) for at in range(3)]
     model, own = compose(matches, settings, num_classes, fixed, rows, label)
-    checks = _certify(model, labels, blocks, points, whole)
+    checks = certify(model, labels, blocks, points, whole)
     found = compare_rows(labels, whole, [block.site for block in blocks])
     certificate = _certificate(model, matches, labels, own, checks, found)
     source, spelling = make_source(fn, whole, TOGETHER in found.values()), model.spelling
@@ -139,10 +149,11 @@ def _recognise(fn: Callable[..., object], program: Program, recognised: dict[str
     return to_host(model).respell(spelling, source=source, certificate=certificate)
 
 
-def _with_hyper(labels: Labels, hyper: list[str], points: Points, at: int, keys: Any) -> Any:
-    """The latents at points with the hyperparameters of one of them."""
-    values = {name: np.repeat(points.latents[name].values[at, None], len(keys), axis=0) for name in hyper}
-    return labels.evaluate(labels.given, jax.random.split(keys[at], len(keys)), values).latents
+def _with_hyper(labels: Labels, matches: Matches, at: int, keys: Any) -> Setting:
+    """Points with the hyperparameters of one of them."""
+    values = {name: np.repeat(matches.latents[name].values[at, None], len(keys), axis=0) for name in matches.hyper}
+    latents = labels.evaluate(labels.given, jax.random.split(keys[at], len(keys)), values).latents
+    return Setting(latents, matches.parameters_of(latents))
 
 
 def _laws(labels: Labels, points: Points) -> dict[str, list[Any]]:
@@ -156,7 +167,7 @@ def _laws(labels: Labels, points: Points) -> dict[str, list[Any]]:
 def _points_needed(blocks: list[Block], points: Points) -> int:
     """More points than any prior has coefficients, but those that are read off a Dirichlet."""
     sizes = [
-        len(block.prior_terms(short, {s: v.values for s, v in block.params.items()}, 1))
+        len(block.prior_terms(short, {block.canonical(s): v.values for s, v in block.params.items()}, 1))
         for block in blocks
         for short, values in block.params.items()
         if not (values.event == 1 and any(s.concentration is not None for s in points.latents.values()))
@@ -216,49 +227,6 @@ def _some_rows(labels: Labels) -> Labels:
     return fewer if fewer.num_rows == len(rows) else labels
 
 
-def _certify(model: NaiveBayes, labels: Labels, blocks: list[Block], points: Points, whole: Labels) -> Checks:
-    num_rows = labels.num_rows
-    checks = Checks(model, blocks, own_label=not labels.site)
-    random, num_classes = np.random.default_rng(5), int(model.num_classes or 0)
-    whole_rows = any(block.totals is not None and block.family.one_feature for block in blocks)
-    orders = np.stack([random.permutation(num_rows) for _ in range(64)], axis=1)
-    programs = [(labels, ELSEWHERE)]
-
-    def mix(x: Any) -> Any:
-        columns = np.arange(x.shape[1])
-        return x[orders[:, columns * (not whole_rows) % orders.shape[1]], columns]
-
-    mixed = labels.program.change_rows(num_rows, labels.old, mix)
-    programs.append((replace(labels, program=mixed), EXCHANGED))
-    shorter = _one_row_less(labels)
-    if shorter is not None:
-        programs.append((shorter, FEWER))
-
-    def latents(first: int, last: int) -> dict[str, Any]:
-        return {name: site.values[first:last] for name, site in points.latents.items()}
-
-    for number, (variant, reason) in enumerate(programs):
-        labellings = [lopsided_labels(num_rows, num_classes, most) for most in (0, num_classes - 1)]
-        if number:
-            labellings = [uneven_labels(variant.num_rows, num_classes)]
-        for turn, y in enumerate(labellings):
-            checks.compare(variant, y, latents(number + turn, number + turn + 4), jax.random.key(10 + number), reason)
-    checks.compare(labels, uneven_labels(num_rows, num_classes), {}, jax.random.key(13), FAR_OUT)
-    if whole is not labels and whole.old is not None:  # the rows that no probe saw
-        checks.compare(whole, whole.old.ravel().astype(int), latents(0, 1), jax.random.key(20), ALL)
-    checks.require_cells()
-    return checks
-
-
-def _one_row_less(labels: Labels) -> Labels | None:
-    """The labels of the program with a row less, if its rows are arguments."""
-    rows = np.arange(labels.num_rows - 1)
-    shorter = shorten(labels, rows) if labels.old is not None and len(rows) else None
-    if shorter is None:
-        return None
-    return replace(labels, program=shorter, shape=(len(rows), *labels.shape[1:]), old=labels.old[rows])
-
-
 def _certificate(
     model: NaiveBayes, matches: Matches, labels: Labels, own: list[str], checks: Checks, found: dict[str, str]
 ) -> Certificate:
@@ -278,3 +246,70 @@ def _certificate(
             parts = dict.fromkeys(map(str, matches.fed[block.canonical(short)].parts))
             lines += [f"  {short}: {part}, {prior}" for part in parts]
     return Certificate(tuple(lines), checks.largest, checks.count)
+
+
+def compose(
+    matches: Matches, settings: list[Setting], num_classes: int, fixed: Any, rows: Any, label: str
+) -> tuple[NaiveBayes, list[str]]:
+    """The model, resolved unless it has hyperpriors, and the canonical sites with priors of their own.
+
+    ``fixed`` are known class probabilities; ``rows`` gives example cells by block.
+    """
+    own: dict[str, Any] = {}
+    families: dict[str, Any] = {}
+    hyper: dict[str, str] = {}
+
+    def find_prior(name: str, reading: Reading, short: str, terms: Any) -> dict[str, list[Any]]:
+        """Hyperparameters under each setting; none if the site has a prior of its own."""
+        prior_of, support = partial(reading.prior_of, short), reading.support(short)
+        values = conjugate_priors(matches, settings, name, terms, prior_of, support)
+        if values is None:
+            own[name] = own_prior(matches.fed[name], settings[0].latents, matches.laws, matches.site_names[name])
+        return values or {}
+
+    for block in matches.blocks:
+        found: dict[str, list[Any]] = {}
+        for short in block.params:
+            terms = partial(block.prior_terms, short, num_classes=num_classes)
+            for field, values in find_prior(block.canonical(short), reading_of(block.family), short, terms).items():
+                columns = zip(found[field], values, strict=True) if field in found else None
+                found[field] = values if columns is None else [np.concatenate(both, axis=-1) for both in columns]
+        known = {
+            field: known_or_hyper(matches, settings, values, f"{block.name}_prior_{field}", hyper)
+            for field, values in found.items()
+        }
+        families[block.name] = make_family(block, known)
+    concentration: Any = 1.0
+    if CLASS_PROBS in matches.fed:
+        values = find_prior(
+            CLASS_PROBS, DIRICHLET, "probs", lambda at: DIRICHLET.prior_terms("probs", {"probs": at[CLASS_PROBS]})
+        )
+        if values:
+            concentration = known_or_hyper(matches, settings, values["concentration"], "class_concentration", hyper)
+    idle = [name for name in matches.hyper if name not in hyper]
+    for name in idle:
+        if same(matches.latents[name].values, matches.latents[name].values[:1]).all():
+            raise NotNaiveBayes(
+                f"site {name!r} has a fixed value, as by handlers.substitute: write the value in place of the site"
+            )
+    if idle:
+        raise NotNaiveBayes(
+            f"site {idle[0]!r} is not used: it is no parameter of an observed site, of the label or of a prior; leave "
+            "it out"
+        )
+    single = len(matches.blocks) == 1
+    model = NaiveBayes(
+        families["x"] if single else families,
+        class_concentration=concentration,
+        class_probs=fixed,
+        num_classes=num_classes,
+        priors=own or None,
+    )
+    if not hyper:
+        try:
+            model = model.resolve(rows["x"] if single else rows)
+        except ValueError as error:
+            raise NotNaiveBayes(f"the example rows do not fit their likelihoods: {error}") from error
+    cells = tuple(Cells(block.name, block.site, block.shape) for block in matches.blocks)
+    sites = tuple(matches.sites.values())
+    return model.respell(Spelling(label, sites, matches.canonical_sites, cells, tuple(hyper.items()))), list(own)

@@ -12,10 +12,18 @@ import numpy as np
 import numpyro.distributions as dist
 
 from bayesnb.families.base import Family
+from bayesnb.recognition.program import (
+    FROM_ZERO,
+    NO_LABEL,
+    SUMMED_OUT,
+    NotNaiveBayes,
+    Program,
+    Trace,
+    base_of,
+    mask_of,
+    numbers,
+)
 from bayesnb.recognition.reading import names_of_likelihoods, reading_of
-from bayesnb.recognition.refusals import FROM_ZERO, NO_LABEL, SUMMED_OUT, NotNaiveBayes
-from bayesnb.recognition.running import Program, Trace, numbers
-from bayesnb.recognition.sites import base_of, mask_of
 
 
 @dataclass

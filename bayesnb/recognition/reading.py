@@ -117,6 +117,10 @@ class _Dirichlet(Reading):
         return {"concentration": concentration}, (concentration > 0).all(axis=-1)
 
 
+DIRICHLET = _Dirichlet(Family)
+"""Of the class probabilities."""
+
+
 @_reading.register(Categorical)
 class _Categorical(_Dirichlet):
     laws = (dist.CategoricalProbs, dist.CategoricalLogits)

@@ -10,7 +10,7 @@ import pytest
 
 import bayesnb as nb
 from bayesnb.jaxpr_numpy import by_numpy
-from bayesnb.recognition.sites import CORNERS, FAR, draw_far
+from bayesnb.recognition.program import CORNERS, FAR, draw_far
 from tests.recognition.case import CODES, COUNTS, FLAGS, REALS, C, Y
 from tests.recognition.programs.parts import rows, table
 
