@@ -28,9 +28,8 @@ from bayesnb.rows.arguments import check_factors
 from bayesnb.rows.model_statistics import ModelStatistics, discount, merge, places_of
 from bayesnb.rows.statistics import follow
 from bayesnb.sklearn import settings
-from bayesnb.sklearn.changes import add_batch, take_away
 from bayesnb.sklearn.incremental import IncrementalClassifier, Which
-from bayesnb.sklearn.rows import check_features, check_rows, takes_counts
+from bayesnb.sklearn.rows import add_batch, check_features, check_rows, take_away, takes_counts
 from bayesnb.validation.temper import temper_fitted
 
 
@@ -335,7 +334,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
         else:
             asked = self.method, self.smoothing, given, classes, self.class_prior, self.likelihoods
             sparse = [block for block, x in encoded.items() if is_sparse(x)] if isinstance(encoded, dict) else []
-            of_rows = {"num_rows": len(codes), "sparse": sparse, "first_batch": which == "first"}
+            of_rows: dict[str, Any] = {"num_rows": len(codes), "sparse": sparse, "first_batch": which == "first"}
             model, powers = settings.plan(*asked, temper=self.temper, **of_rows)
         schema, statistics = given.count(model, encoded, codes, weight)
         if schema is not given:

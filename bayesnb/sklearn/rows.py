@@ -1,4 +1,7 @@
-"""Check the estimator's X, y and weights, arrays or frames, with scikit-learn's messages if it has any."""
+"""Rows of the estimator: its X, y and weights are checked, and batches are added to a fit or taken away from it.
+
+Arrays and frames are refused with scikit-learn's messages if it has any.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
+import jax
 import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
@@ -18,14 +22,19 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.placement import fill_masked, is_traced
+from bayesnb.arrays.user_warnings import warn
 from bayesnb.frames.blocks import Blocks, BlocksSchema
 from bayesnb.frames.choices import AUTO, refuse_words, takes_sparse
-from bayesnb.frames.classes import plain_labels
+from bayesnb.frames.classes import codes_among, plain_labels
 from bayesnb.frames.series import Array, DataError, as_frame, has_names, listing
 from bayesnb.frames.words import vectorizer_of
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.sklearn.incremental import drop_zero_weights
+from bayesnb.rows.arguments import check_factors
+from bayesnb.rows.model_statistics import subtract
+from bayesnb.sklearn.incremental import drop_zero_weights, fade_weights, known_classes
+from bayesnb.sklearn.settings import has_powers, has_views, schema_of
 
 SPARSE_FORMATS = ["csr", "csc"]
 
@@ -102,6 +111,60 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     # scikit-learn ignores names if none is text, and raises an error if only some are
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     return frame
+
+
+def add_batch(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> Any:
+    """The estimator, fitted to these rows as well; see its ``partial_fit``."""
+    if estimator.temper:
+        raise ValueError(
+            "temper looks at all rows again, which partial_fit does not keep: use fit, or temper=False and "
+            "nb.temper(clf, X, y) at the end"
+        )
+    fitted = estimator.__sklearn_is_fitted__()
+    if fitted and has_powers(estimator.fit_):
+        warn(
+            "the powers that fit learned need all rows, and are left out from now on: with temper=False fit learns none"
+        )
+    check_factors(estimator.forgetting, [], "forgetting")
+    if estimator.forgetting != 1 and y is not None:
+        sample_weight = fade_weights(estimator.forgetting, y, sample_weight)
+    before = estimator.classes_ if fitted else None
+    known = known_classes(before, classes, estimator.class_prior, declared=estimator._declared)
+    may_grow = classes is None and not estimator._declared
+    estimator._add(X, y, known, sample_weight, which="more" if fitted else "first", may_grow=may_grow)
+    estimator._declared = not may_grow
+    return estimator
+
+
+def take_away(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+    """The estimator without these rows; see its ``forget``."""
+    if estimator.temper or has_powers(estimator.fit_):
+        raise ValueError(
+            "the fit learned powers from the rows that are to be forgotten, and others need all rows again: fit "
+            "the others, or use temper=False, forget and then nb.temper(clf, X, y) with the others"
+        )
+    if estimator.forgetting != 1:
+        raise ValueError(
+            f"the weights of earlier rows have faded under forgetting={estimator.forgetting!r}, so they cannot be "
+            "taken away: use forgetting=1.0, or nb.subtract with the weights that they now have"
+        )
+    rows, labels, weight = estimator._rows(X, y, sample_weight, reset=False)
+    schema, classes = estimator.schema_, estimator.classes_
+    codes, views = codes_among(classes, labels), has_views(schema, estimator.fit_.model)
+    given, _ = schema_of(rows, estimator.likelihoods, estimator.missing, schema)
+    model = estimator._model(given, classes, views=views, again=True)
+    _, part = given.count(model, given.encode(rows), codes, weight)
+    fitted = estimator.statistics_.named(None)
+    shapes = [[*map(np.shape, jax.tree.leaves(one, is_class_table))] for one in (part, fitted)]
+    structures = [str(jax.tree.structure(one, is_class_table)) for one in (part, fitted)]
+    if shapes[0] != shapes[1] or structures[0] != structures[1]:
+        raise DataError(
+            "the rows to forget hold a category that no fitted row had, or such a word, so they cannot have been "
+            "fitted: give rows that were"
+        )
+    model = estimator._model(schema, classes, views=views, again=True)
+    estimator._set(schema, classes, model, subtract(fitted, part))
+    return estimator
 
 
 def takes_counts(estimator: Any) -> bool:

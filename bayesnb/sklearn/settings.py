@@ -73,21 +73,19 @@ def ordered_probs(given: Any, classes: Array) -> Array | None:
     Raises:
         ValueError: for invalid probabilities, or labels other than the classes.
     """
-    if given is None:
-        return None
-    if isinstance(given, str):
-        if given != "uniform":
-            raise ValueError(
-                f"class_prior must be None, 'uniform', probabilities or a dict of them by label, got {given!r}"
-            )
-        return np.full(len(classes), 1.0 / len(classes))
     given = given.to_dict() if isinstance(given, pd.Series) else given
+    if isinstance(given, str) and given == "uniform":
+        return np.full(len(classes), 1.0 / len(classes))
+    if isinstance(given, str):
+        raise ValueError(
+            f"class_prior must be None, 'uniform', probabilities or a dict of them by label, got {given!r}"
+        )
     if isinstance(given, Mapping):
         labels = classes.tolist()
         if set(given) != set(labels):
             raise ValueError(f"class_prior must have a probability for each of the labels {labels}, got {list(given)}")
         given = [given[label] for label in labels]
-    return check_class_probs(given, len(classes), name="class_prior")
+    return None if given is None else check_class_probs(given, len(classes), name="class_prior")
 
 
 def weight_by_class(given: Any, classes: Array) -> Array | str | None:
@@ -107,11 +105,9 @@ def weight_by_class(given: Any, classes: Array) -> Array | str | None:
             f"class_weight has a weight for {others[0]!r}, which is not among the labels {labels}: leave it out or, "
             "where partial_fit is to see it later, declare them, classes=[...]"
         )
-    values = [given.get(label, 1.0) for label in labels]
-    weights = np.array(values, float) if all(map(is_number, values)) else np.zeros(1)
-    if not (weights > 0).all():
+    if not all(is_number(value) and value > 0 for value in given.values()):
         raise ValueError(f"class_weight must be positive, finite numbers, got {dict(given)}")
-    return weights
+    return np.array([given.get(label, 1.0) for label in labels], float)
 
 
 def weigh_classes(fit: Classifier, weight: Array | str) -> Classifier:
@@ -208,9 +204,8 @@ def specification(
     were inferred are seen by three views.
 
     Raises:
-        ValueError: if the method is unknown, or needs a prior and smoothing is not positive; for invalid probabilities.
+        ValueError: for a model of other numbers of classes, and for invalid probabilities.
     """
-    require(method, smoothing)
     if isinstance(likelihoods, NaiveBayes):
         if likelihoods.num_classes not in (None, len(classes)):
             raise ValueError(

@@ -12,6 +12,7 @@ import jax
 
 from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.files.storage import tensors
+from bayesnb.files.whole_file import whole_file
 
 KIND, VERSION = "bayesnb result", 1
 """The kind of file, and the version of its format."""
@@ -106,14 +107,17 @@ def load(path: Source) -> Any:
 
 def name_of(place: Source) -> str:
     """The words for a file in messages."""
-    path = place if isinstance(place, str | os.PathLike) else getattr(place, "name", None)
-    return f"'{os.fspath(path)}'" if isinstance(path, str | os.PathLike) else "the content"
+    return f"'{_path(place)}'" if _path(place) else "the content"
 
 
 def is_named(place: Source, ending: str) -> bool:
     """Whether the name of a file ends so, in capitals or not; bytes have no name."""
+    return _path(place).lower().endswith(ending)
+
+
+def _path(place: Any) -> str:
     path = place if isinstance(place, str | os.PathLike) else getattr(place, "name", None)
-    return isinstance(path, str | os.PathLike) and str(os.fspath(path)).lower().endswith(ending)
+    return str(os.fspath(path)) if isinstance(path, str | os.PathLike) else ""
 
 
 def write_format(
@@ -127,7 +131,9 @@ def write_content(place: Target, content: Callable[[], bytes]) -> None:
     """Write a whole file of bytes; raise StorageError if they cannot be made, by ValueError, or not written."""
     try:
         if isinstance(place, str | os.PathLike):
-            tensors.write_bytes(Path(place), content())
+            made = content()  # before the old file is touched
+            with whole_file(Path(place)) as handle:
+                handle.write(made)
         else:
             _require_open(place, "write").write(content())
     except StorageError:

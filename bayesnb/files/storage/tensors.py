@@ -26,11 +26,7 @@ def write(path: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
 
     OSError if it cannot be written or ``path`` is not a regular file, ValueError if the content cannot be stored.
     """
-    write_bytes(path, to_bytes(header, arrays))
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file atomically; OSError as ``write``."""
+    content = to_bytes(header, arrays)
     with whole_file(path) as handle:
         handle.write(content)
 
