@@ -10,8 +10,7 @@ given to the function as it is. (A random key decides nothing, unless it is trac
 Give functions of a module and hashable static arguments: a new function is traced, or compiled, at every call.
 
 Users' JAX rows in host memory are read as numpy's, ``read_as_numpy``, and their answers given as JAX's, ``put_beside``.
-XLA would compile a program for each number of rows and keep it, some 24 MB for a fit and a prediction. Few rows are
-padded to a power of two, ``fill_up``, and many use the loops for numpy rows.
+XLA would compile a program for each number of rows and keep it, some 24 MB for a fit and a prediction.
 """
 
 from __future__ import annotations
@@ -112,10 +111,6 @@ def _of_numpy(leaves: list[Any]) -> bool:
     return True
 
 
-FEW_ROWS = 512
-"""The largest number of rows for which one XLA call is faster than the loops."""
-
-
 def find_cpu_rows(X: Any, *others: Any) -> jax.Array | None:
     """One of the JAX arrays in X if numpy can read all JAX arrays in X and in ``others``, else None."""
     rows = jax_parts(X)
@@ -154,8 +149,8 @@ def put_beside(rows: jax.Array, answer: T, like: Any = None, power: float = 1.0)
 
 
 def answers_cpu_rows(function: Method) -> Method:
-    """A row-wise method ``function(fit, X)`` of a classifier, with few compilations for JAX rows on the CPU."""
-    compiled, on_mesh = jax.jit(function), with_automatic_axes(function, by_rows=True)
+    """A row-wise method ``function(fit, X)`` of a classifier, which compiles nothing for JAX rows on the CPU."""
+    on_mesh = with_automatic_axes(function, by_rows=True)
 
     @wraps(function)
     @promote_dtypes
@@ -165,31 +160,11 @@ def answers_cpu_rows(function: Method) -> Method:
         rows = find_cpu_rows(X)
         if rows is None or is_traced(fit):
             return on_mesh(fit, X)
-        tables = read_as_numpy(X)
-        size = len(rows) if rows.ndim else 0
-        if 0 < size <= FEW_ROWS and all(type(part) is np.ndarray for part in _parts(tables)):
-            fit.arrays(tables)  # checks shapes and values
-            with jax.core.eval_context():
-                full = fill_up(tables)
-                full = jax.device_put(full, rows.sharding) if rows.committed else full
-                answer = np.asarray(compiled(fit, full))[:size]
-            found = put_beside(rows, answer)
-        else:
-            found = put_beside(rows, function(fit, tables))
+        found = put_beside(rows, function(fit, read_as_numpy(X)))
         return function(fit, X) if found is None else found
 
     same: Any = call  # for a type checker, which would see arguments of any kind
     return same
-
-
-def fill_up(tables: T) -> T:
-    """Numpy arrays with the last row repeated up to their ``padded_size``; unchanged if they have it."""
-    size = len(jax.tree.leaves(tables)[0])
-    room = padded_size(size)
-    if room == size:
-        return tables
-    rows = np.minimum(np.arange(room), size - 1)  # not zeros: a user's own family may refuse them
-    return jax.tree.map(lambda table: table[rows], tables)
 
 
 def jax_parts(X: Any) -> list[jax.Array]:

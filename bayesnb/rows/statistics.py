@@ -21,7 +21,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from bayesnb.arrays import memory
 from bayesnb.arrays.cells import SQUARABLE
 from bayesnb.arrays.class_table import CELL_BYTES, is_sparse_enough
-from bayesnb.arrays.compute import FEW_ROWS, fill_up, put_beside
+from bayesnb.arrays.compute import put_beside
 from bayesnb.arrays.placement import is_traced, promote_dtypes, with_automatic_axes
 from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_of
 from bayesnb.arrays.threads import merge_in_threads, row_blocks
@@ -182,29 +182,16 @@ def from_device(
     return of_shard(arrays, labels)
 
 
-XLA_SAFE = 1e15
-"""Cells up to this are within the limits of every dtype. A check by XLA would be compiled for each number of rows."""
-
-
 def _from_cpu(rows: LabelledRows, beside: jax.Array) -> ModelStatistics | None:
     """The statistics of JAX rows that numpy can read, in XLA's dtypes; None if these cannot hold a sum."""
-    families, arrays, labels, num_classes = rows.families, rows.arrays, rows.labels, rows.num_classes
-    if not 0 < rows.num_rows <= FEW_ROWS:
-        one = jax.tree.map(
-            lambda a: jax.ShapeDtypeStruct((1, *a.shape[1:]), jax.dtypes.canonicalize_dtype(a.dtype)), (arrays, labels)
-        )
-        like = from_device.eval_shape(families, *one, num_classes)
-        found = put_beside(beside, from_host(rows), like, SQUARABLE)
-        with jax.core.eval_context():
-            return found and weaken_counts(found)
-    check_values(families, arrays, fit=True)
-    if any((np.abs(x) > XLA_SAFE).any() for x in arrays.values()):
-        check_values(families, jax.tree.map(jnp.asarray, arrays), fit=True)  # XLA's dtypes have their own limits
-    arrays, labels = fill_up((arrays, labels))
-    if len(labels.y) > rows.num_rows:  # the padding belongs to no class
-        labels.y[rows.num_rows :] = 0 if labels.soft else num_classes
-    arrays, labels = jax.device_put((arrays, labels), beside.sharding if beside.committed else None)
-    return from_device(families, arrays, labels, num_classes)
+    a_row = jax.tree.map(
+        lambda a: jax.ShapeDtypeStruct((1, *a.shape[1:]), jax.dtypes.canonicalize_dtype(a.dtype)),
+        (rows.arrays, rows.labels),
+    )
+    like = from_device.eval_shape(rows.families, *a_row, rows.num_classes)
+    found = put_beside(beside, from_host(rows), like, SQUARABLE)
+    with jax.core.eval_context():
+        return found and weaken_counts(found)
 
 
 def row_sharding(*trees: Any) -> NamedSharding | None:
