@@ -1,7 +1,7 @@
-"""The five classes, each with its home; a class and scikit-learn's preprocessing load when it is first used."""
+"""The five classes, which load when one is first used."""
 
-from .dropin.discrete_nb import BernoulliNB as BernoulliNB
-from .dropin.discrete_nb import CategoricalNB as CategoricalNB
-from .dropin.discrete_nb import ComplementNB as ComplementNB
-from .dropin.discrete_nb import MultinomialNB as MultinomialNB
-from .dropin.gaussian_nb import GaussianNB as GaussianNB
+from .dropin.five_classes import BernoulliNB as BernoulliNB
+from .dropin.five_classes import CategoricalNB as CategoricalNB
+from .dropin.five_classes import ComplementNB as ComplementNB
+from .dropin.five_classes import GaussianNB as GaussianNB
+from .dropin.five_classes import MultinomialNB as MultinomialNB

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.arrays.placement import Array
+from bayesnb.families import Family
 from bayesnb.families.powers import num_powers, shares
 from bayesnb.families.words import with_views
 from bayesnb.fits.averaged import feature_inclusion, fit_averaged
@@ -216,10 +217,11 @@ def specification(
         return likelihoods if probs is None else likelihoods.with_class_probs(probs)
     # the MLE ignores the prior, but a model must have one
     families = schema.likelihoods(1.0 if method == "mle" else float(smoothing), laplace=method == "map")
-    if views and isinstance(families, Mapping):
-        families = {b: with_views(f) if b in schema.inferred_blocks else f for b, f in families.items()}
-    elif views and schema.inferred_blocks:
-        families = with_views(families)
+    own = schema.inferred_blocks if views else set()
+    if isinstance(families, Family):
+        families = with_views(families) if own else families
+    else:
+        families = {block: with_views(family) if block in own else family for block, family in families.items()}
     return NaiveBayes(families, num_classes=len(classes), class_probs=ordered_probs(class_prior, classes))
 
 

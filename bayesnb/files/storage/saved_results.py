@@ -107,7 +107,7 @@ def _check_resolved(family: Any, block: str, num_classes: int, num_columns: int)
         if not (np.abs(np.asarray(values[name], float)) <= LARGEST_CELL).all():
             raise ValueError(f"block {block!r}: {name} must be at most {LARGEST_CELL:.2g}, because it is squared")
     double = {name: _clip(np.asarray(values[name], np.float64), letters) for name, letters in family.axes}
-    type(family)(**structure | values | double | _without_zeros(family, double))
+    type(family)(**{**structure, **values, **double, **_without_zeros(family, double)})
 
 
 @singledispatch
