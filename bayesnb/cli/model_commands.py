@@ -174,12 +174,29 @@ def explain(model: str, data: str, row: int, against: str | None, seed: int) -> 
       bayesnb explain penguins.model new.csv --row 17
       bayesnb explain penguins.model new.csv --row 17 --against Gentoo
     """
+    import jax
+    import numpy as np
+
     from bayesnb.files.predictions import row_of
-    from bayesnb.report.console import print_explanation
+    from bayesnb.frames.classes import number_of_class
+    from bayesnb.frames.series import DataError, label
+    from bayesnb.inspection.explain import explain
+    from bayesnb.results.classifier import Posterior
 
     classifier = _load(model)
     with _warnings():
-        print_explanation(classifier, row_of(classifier, data, row), against, seed)
+        cells = row_of(classifier, data, row)[classifier.schema_.names]
+        proba = classifier.predict_proba(cells)[0]
+        best, *others = np.argsort(-proba, kind="stable").tolist()
+        other = others[0] if against is None else number_of_class(against, classifier.classes_)
+        if other == best:
+            raise DataError(f"'{against}' is the most probable class of this row: give another class for --against")
+        key = jax.random.key(seed) if isinstance(classifier.fit_, Posterior) else None
+        explanation = explain(classifier, cells, against=other, key=key)
+    first, second = (f"{label(classifier.classes_[k])} with {proba[k]:.4g}" for k in (best, other))
+    intervals = "" if key is None else ", with 90 % intervals"
+    click.echo(f"Probabilities: {first}, against {second}. Contributions in nats{intervals}:")
+    click.echo(explanation.table(0, MOST_SHOWN, of=best).partition("\n")[2])
 
 
 def _class_prior(given: str, labels: dict[str, Any]) -> Any:

@@ -159,7 +159,7 @@ def coordinates(model: NaiveBayes, class_names: Any = None, feature_names: Any =
     num_classes, sizes = model.num_classes or 0, {block: int(size or 0) for block, size in model.columns.items()}
     classes = range(num_classes) if class_names is None else check_list("class_names", class_names, num_classes)
     coords, dims = {"classes": list(classes)}, {"class_probs": ["classes"]}
-    given = check_lists(model, feature_names, sizes)
+    given = check_lists(feature_names, sizes)
     for block, family in model.families.items():
         names = given.get(block, list(range(sizes[block])))
         coords[f"{block}_features"] = names
@@ -182,9 +182,9 @@ def _by_chain(values: Mapping[str, Array], num_chains: int) -> dict[str, Array]:
 
 def _check_rows(model: NaiveBayes, X: Any, y: Any, needed: bool) -> Any:
     """The checked rows by block and their labels, as numpy arrays; None if none are given."""
+    if X is None and y is None and needed:
+        raise ValueError("log_likelihood=True needs the rows that were fitted: give X and y")
     if X is None and y is None:
-        if needed:
-            raise ValueError("log_likelihood=True needs the rows that were fitted: give X and y")
         return None
     if X is None or y is None:
         raise ValueError(f"give X and y together: {'X' if X is None else 'y'} is missing")
@@ -198,15 +198,11 @@ def _check_rows(model: NaiveBayes, X: Any, y: Any, needed: bool) -> Any:
 
 def _observed_cells(model: NaiveBayes, X: Any) -> tuple[dict[str, Array], dict[str, Array]]:
     """The cells by block as given, and the totals of blocks of pairs (successes, totals)."""
-    data: dict[str, Array] = {}
-    totals: dict[str, Array] = {}
     X = model.by_block(X)
-    for block in model.families:
-        cells = X if model.single else X[block]
-        if isinstance(cells, tuple) and len(cells) == 2:
-            totals[f"{block}_total_count"] = np.asarray(fill_masked(cells[1]))
-        data[block] = np.asarray(fill_masked(cells[0] if isinstance(cells, tuple) else cells))
-    return data, totals
+    given = {block: X if model.single else X[block] for block in model.families}
+    parts = {block: cells if isinstance(cells, tuple) else (cells,) for block, cells in given.items()}
+    data = {block: np.asarray(fill_masked(cells[0])) for block, cells in parts.items()}
+    return data, {f"{b}_total_count": np.asarray(fill_masked(cells[1])) for b, cells in parts.items() if cells[1:]}
 
 
 @jax.jit

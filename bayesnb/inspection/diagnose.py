@@ -106,24 +106,24 @@ def _names(site: str, shape: tuple[int, ...], coords: dict[str, Any], dims: dict
 
 
 def _worst(chains: np.ndarray[Any, Any], names: list[str]) -> tuple[Worst, Worst, Worst]:
+    """The worst R-hat and effective sample sizes of the bulk and the tails, from chains [chain, draw, P]."""
     num_chains, num_draws, _ = chains.shape
     if not names:
         every = Worst(float(num_chains * num_draws), None)
         return Worst(1.0, None), every, every
     arviz = library()
+
+    def worst(function: Any, chains: Any, undefined: float, **options: Any) -> Worst:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = function(arviz.convert_to_dataset({"all": chains}), **options)["all"].values
+        values = np.where(np.isnan(values), undefined, values)
+        place = values.argmax() if undefined else values.argmin()
+        return Worst(float(values[place]), names[int(place)])
+
     # for one chain, R-hat compares its two halves
     halves = chains[:, num_draws % 2 :].reshape(2, -1, len(names)) if num_chains == 1 else chains
-    r_hat = _each(arviz.rhat, halves, np.inf)
-    sizes = [_each(arviz.ess, chains, 0.0, method=method) for method in ("bulk", "tail")]
-    bulk, tail = (Worst(float(size.min()), names[int(size.argmin())]) for size in sizes)
-    return Worst(float(r_hat.max()), names[int(r_hat.argmax())]), bulk, tail
-
-
-def _each(function: Any, chains: np.ndarray[Any, Any], undefined: float, **options: Any) -> np.ndarray[Any, Any]:
-    """The diagnostic of each parameter, [P], from chains [chain, draw, P]."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = function(library().convert_to_dataset({"all": chains}), **options)["all"].values
-    return np.where(np.isnan(values), undefined, values)
+    bulk, tail = (worst(arviz.ess, chains, 0.0, method=method) for method in ("bulk", "tail"))
+    return worst(arviz.rhat, halves, np.inf), bulk, tail
 
 
 def _advice(r_hat: Worst, bulk: Worst, tail: Worst, draws: Draws) -> Iterator[str]:
@@ -146,20 +146,17 @@ def _print(diagnosis: Diagnosis, shape: tuple[int, ...]) -> None:
     from rich import box
     from rich.console import Console
     from rich.markup import escape
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    console = Console()
     num_chains, num_draws, num_parameters = shape
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for heading in ("diagnostic", "worst", "wanted", "parameter"):
-        grid.add_column(heading, justify="right" if heading == "worst" else "left")
-    value, parameter = diagnosis.r_hat
-    grid.add_row("R-hat", f"{value:.4g}", f"at most {R_HAT}", escape(parameter or ""))
-    for name, (value, parameter) in (("bulk ESS", diagnosis.bulk_ess), ("tail ESS", diagnosis.tail_ess)):
-        grid.add_row(name, f"{value:,.0f}", f"at least {ESS}", escape(parameter or ""))
-    grid.add_row("divergences", f"{diagnosis.num_divergences:,}", "none", "")
+    headings = "diagnostic", Column("worst", justify="right"), "wanted", "parameter"
+    grid = Table(*headings, box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    r_hat, bulk, tail, num_divergences, _ = diagnosis
+    grid.add_row("R-hat", f"{r_hat.value:.4g}", f"at most {R_HAT}", escape(r_hat.parameter or ""))
+    for name, size in (("bulk ESS", bulk), ("tail ESS", tail)):
+        grid.add_row(name, f"{size.value:,.0f}", f"at least {ESS}", escape(size.parameter or ""))
+    grid.add_row("divergences", f"{num_divergences:,}", "none", "")
     chains = "1 chain" if num_chains == 1 else f"{num_chains} chains"
-    console.print(f"{chains} of {num_draws:,} draws; parameters that vary: {num_parameters:,}")
-    console.print(grid)
-    for sentence in diagnosis.advice or ("No problem was found.",):
-        console.print(sentence)
+    varying = f"{chains} of {num_draws:,} draws; parameters that vary: {num_parameters:,}"
+    for part in (varying, grid, *(diagnosis.advice or ("No problem was found.",))):
+        Console().print(part)

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bayesnb.families import Family
-from bayesnb.model.naive_bayes import NaiveBayes
 
 
 def complete_names(
@@ -33,30 +32,29 @@ def check_class_names(given: Any, size: int) -> tuple[str, ...]:
     return tuple(map(str, range(size) if given is None else check_list("class_names", given, size)))
 
 
-def check_column_names(model: NaiveBayes, given: Any, sizes: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
+def check_column_names(given: Any, sizes: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
     """The names of each block's columns; ``block[3]`` if none are given. Errors as in ``check_lists``."""
     names: dict[str, tuple[str, ...]] = {b: tuple(f"{b}[{d}]" for d in range(size)) for b, size in sizes.items()}
-    return names | {b: tuple(map(str, own)) for b, own in check_lists(model, given, sizes).items()}
+    return names | {b: tuple(map(str, own)) for b, own in check_lists(given, sizes).items()}
 
 
-def check_lists(model: NaiveBayes, given: Any, sizes: Mapping[str, int]) -> dict[str, list[Any]]:
+def check_lists(given: Any, sizes: Mapping[str, int]) -> dict[str, list[Any]]:
     """The names of columns by block, as given; a list is that of a model's only block, and a vectorizer has a list.
 
     ValueError for names that do not fit the model's blocks and columns, and for a name that occurs twice.
     """
     blocks = ", ".join(map(repr, sizes))
     if given is not None and not isinstance(given, Mapping):
-        if not model.single:
+        if list(sizes) != ["x"]:
             raise ValueError(
                 f"the model has the blocks {blocks}: feature_names must be a dict of lists by those names, got a "
                 f"{type(given).__name__}"
             )
         given = {"x": given}
-    given = given or {}
-    for block in given:
+    for block in given or ():
         if block not in sizes:
             raise ValueError(f"feature_names has the block {block!r}, the model has {blocks}")
-    return {b: check_list(f"feature_names of block {b!r}", _words(own), sizes[b]) for b, own in given.items()}
+    return {b: check_list(f"feature_names of block {b!r}", _words(own), sizes[b]) for b, own in (given or {}).items()}
 
 
 def _words(given: Any) -> Any:

@@ -109,7 +109,7 @@ def explain(
     sizes = {block: columns_in(family, arrays[block]) for block, family in found.model.families.items()}
     probs = class_probs(found)
     classes = names.check_class_names(own_classes, probs.size)
-    columns = names.check_column_names(found.model, own_features, sizes)
+    columns = names.check_column_names(own_features, sizes)
     other = names.class_index(against, classes, "against")
     features = names.prefix_repeated(_feature_names(found, columns))
     ends = np.cumsum([len(part) for part in features.values()]).tolist()

@@ -91,25 +91,23 @@ def _columns(fit: Any, model: NaiveBayes, X: Any, num_columns: Any) -> dict[str,
     """The number of columns of each block: from the fit, from the rows, or as given."""
     if X is not None:
         arrays = check_shapes(model.families, model.single, model.by_block(X))
-        given = {name: columns_in(family, arrays[name]) for name, family in model.families.items()}
+        num_columns = {name: columns_in(family, arrays[name]) for name, family in model.families.items()}
     elif not isinstance(num_columns, Mapping):
-        given = dict.fromkeys(model.families, num_columns)
+        num_columns = dict.fromkeys(model.families, num_columns)
     elif model.single or not set(num_columns) <= set(model.families):
         blocks = list(model.families)
         raise ValueError(f"num_columns must be a number, or a dict by block {blocks}, got {num_columns!r}")
-    else:
-        given = dict(num_columns)
     fitted = fit.columns() if isinstance(fit, Classifier) else model.columns
     columns = {}
     for name, family in model.families.items():
-        if given.get(name) is not None:
-            arguments.check_counts(num_columns=given[name])
-        sizes = [size for size in (fitted[name] or family.declared_columns, given.get(name)) if size is not None]
-        if not sizes:
+        own, given = fitted[name] or family.declared_columns, num_columns.get(name)
+        if given is not None:
+            arguments.check_counts(num_columns=given)
+        elif own is None:
             raise ValueError(f"the columns of block {name!r} are unknown: give X, or num_columns")
-        if len(set(sizes)) > 1:
-            raise ValueError(f"block {name!r} has {sizes[0]} columns in the model, got {sizes[1]}")
-        columns[name] = int(sizes[0])
+        if None not in (own, given) and own != given:
+            raise ValueError(f"block {name!r} has {own} columns in the model, got {given}")
+        columns[name] = int(given if own is None else own)
     return columns
 
 
@@ -120,11 +118,9 @@ def _classes(fit: Any, model: NaiveBayes, X: Any, y: Any, num_classes: int | Non
     given = arguments.check_num_classes(num_classes)
     if None not in (fitted, given) and fitted != given:
         raise ValueError(f"num_classes is {given}, the model has {fitted} classes")
-    if fitted or given:
-        return fitted or given or 0
-    if X is None or y is None:
+    if not (fitted or given) and (X is None or y is None):
         raise ValueError("the number of classes is unknown: give X and y, or num_classes")
-    return model.resolve(X, y).num_classes or 0
+    return fitted or given or model.resolve(X, y).num_classes or 0
 
 
 @singledispatch

@@ -137,7 +137,7 @@ def top_features(
     if len(classes) < 2:
         raise ValueError("the model has a single class: top_features compares two or more")
     sizes = {b: int(size or 0) for b, size in found.columns().items()}
-    columns = names.check_column_names(found.model, own_features, sizes)
+    columns = names.check_column_names(own_features, sizes)
     shown = names.prefix_repeated(columns)
     words = names.check_value_names(own_values, found.model.families, columns, shown)
     powers = (found.weights if isinstance(found, Posterior) else None) or {}

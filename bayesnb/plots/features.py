@@ -11,6 +11,7 @@ from bayesnb.arrays.placement import Array
 from bayesnb.fits.averaged import FeatureInclusion
 from bayesnb.forests.results import ForestPosterior
 from bayesnb.inspection.dependence import STRONG, Dependence
+from bayesnb.inspection.display_names import check_column_names
 from bayesnb.inspection.explanation import Explanation
 from bayesnb.plots.style import AGAINST, FOR, NEUTRAL, escape_dollars, heading, name_lines, shorten
 
@@ -188,15 +189,11 @@ def _draw_bars(ax: Axes, places: Array, widths: Array, colours: Sequence[str], p
 
 
 def _all_names(sizes: Mapping[str, int | None], given: Any) -> list[str]:
-    """The names of the features of all blocks."""
-    by_block = given if isinstance(given, Mapping) else {} if given is None else {"x": given}
-    names: list[str] = []
-    for block, size in sizes.items():
-        own = by_block.get(block, [f"{block}[{d}]" for d in range(size or 0)] if size != 1 else [block])
-        if len(own) != (size or 0):
-            raise ValueError(f"block {block!r} has {size} features, got {len(own)} names")
-        names += map(str, own)
-    return names
+    """The names of the features of all blocks; by default a block of one feature has the name of its block."""
+    named = check_column_names(given, {block: size or 0 for block, size in sizes.items()})
+    known = given if isinstance(given, Mapping) else () if given is None else ("x",)
+    alone = {block: (block,) for block, size in sizes.items() if size == 1 and block not in known}
+    return [name for names in (named | alone).values() for name in names]
 
 
 def _format_signed(value: float) -> str:

@@ -246,7 +246,7 @@ def _lines(fit: Classifier, site: str, draws: Array, given: Any) -> tuple[Array,
     """Draws [S, K, L], or [S, 1, L] if classes share the parameters, and the names of the L lines."""
     block, family = next((b, f) for b, f in fit.model.families.items() if site in {f"{b}_{s}" for s in f.sites})
     sizes = {name: int(size or 0) for name, size in fit.columns().items()}
-    columns = names.check_column_names(fit.model, given, sizes)[block]
+    columns = names.check_column_names(given, sizes)[block]
     short = site.removeprefix(f"{block}_")
     if short in family.common_sites:
         draws = draws[:, None]

@@ -83,7 +83,7 @@ def decision_regions(
     classes = names.check_class_names(class_names, num_classes)
     sizes = dict.fromkeys(fit.model.families, 1) | {block: X.shape[1]}
     feature_names = None if feature_names is None else {block: feature_names}
-    labels = names.check_column_names(fit.model, feature_names, sizes)[block]
+    labels = names.check_column_names(feature_names, sizes)[block]
     ends = (across[0], across[-1], up[0], up[-1])
     ax.imshow(_shades(probs), extent=ends, origin="lower", aspect="auto", interpolation="bilinear", zorder=0)
     best = probs.max(axis=2)

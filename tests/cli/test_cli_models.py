@@ -142,7 +142,7 @@ def test_explained_parts_add_up_to_the_prediction():
     assert nats.pop("log") == pytest.approx(total, abs=2e-3)
     assert sum(nats.values()) == pytest.approx(total, abs=5e-3)
     assert set(nats) == {"class", "flag", "colour", "height", "rooms"}
-    assert " to " in result.stdout  # intervals
+    assert "with 90 % intervals" in result.stdout
 
 
 def test_a_stopped_run_goes_on():

@@ -57,7 +57,7 @@ def test_the_graph_of_a_fit(rng):
     drawn = fit.edge_probs + fit.edge_probs.T >= 0.4
     assert len(arrows(ax)) == np.triu(drawn).sum()
     assert {"one", "same"} <= {*labels(ax)} <= {"one", "same", "other", "size"}
-    with pytest.raises(ValueError, match="block 'flags' has 3 features, got 1 names"):
+    with pytest.raises(ValueError, match="block 'flags' must be a list of 3 names, got 1"):
         nb.plots.dependence(Figure().subplots(), fit, feature_names={"flags": ["one"]})
     nothing = nb.plots.dependence(Figure().subplots(), fit, least=1.1)
     assert not arrows(nothing)
