@@ -19,7 +19,7 @@ def prepare(folder, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setattr("bayesnb.comparison.methods.NAIVE_BAYES", NAIVE_BAYES[:3])
     for pause in ("PAUSE", "SHORT_PAUSE"):
-        monkeypatch.setattr(f"bayesnb.cli.compare_progress.{pause}", float("inf"))  # no lines on a slow machine
+        monkeypatch.setattr(f"bayesnb.cli.compare_command.{pause}", float("inf"))  # no lines on a slow machine
 
     def made_up(first):
         columns = [Inclusion(column.name, 0.75, 1.1) for column in first.table.columns]

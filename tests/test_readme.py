@@ -16,7 +16,7 @@ from bayesnb.comparison.compare import compare
 from bayesnb.comparison.experiment import Experiment
 from bayesnb.files.description import make_table
 from bayesnb.files.sources.paths import open_data
-from bayesnb.report import formats
+from bayesnb.report import summary as formats
 
 ROOT = Path(__file__).parent.parent
 README, TOUR, WHY = ((ROOT / path).read_text(encoding="utf-8") for path in ("README.md", "docs/tour.md", "docs/why.md"))

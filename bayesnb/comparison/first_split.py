@@ -17,7 +17,6 @@ from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.fits.nuts import fit_nuts
 from bayesnb.inspection.dependence import Dependence, dependence
 from bayesnb.inspection.num_parameters import num_parameters
-from bayesnb.rows.statistics import ModelStatistics
 
 MOST_CHECKED_ROWS = 500
 FITS_PER_PARAMETER = 4  # NUTS then takes at most about a third of the whole time
@@ -105,15 +104,8 @@ def check_with_nuts(
     started = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        draws = fit_nuts(
-            first.model,
-            X,
-            y,
-            key=jax.random.key(seed),
-            num_samples=num_samples,
-            num_warmup=num_samples,
-            progress_bar=progress_bar,
-        )
+        steps = {"num_samples": num_samples, "num_warmup": num_samples}
+        draws = fit_nuts(first.model, X, y, key=jax.random.key(seed), progress_bar=progress_bar, **steps)
         difference = np.abs(draws.predict_proba(X_test) - exact)
     return NutsCheck(
         size=len(y),
@@ -144,25 +136,18 @@ def dependent_columns(first: FirstSplit) -> Dependence | None:
     return replace(pairs, names=tuple(str(column.name) for column in columns))
 
 
-def _inclusions(first: FirstSplit, statistics: ModelStatistics) -> list[Inclusion]:
-    try:
-        probability, factor = feature_inclusion(first.model, statistics=statistics)
-    except ValueError:  # a program's prior may differ between classes
-        return []
-    found = []
-    for block, columns in first.table.blocks.items():
-        one_feature = first.model.families[block].one_feature
-        names = [", ".join(str(column.name) for column in columns)] if one_feature else [str(c.name) for c in columns]
-        found += [
-            Inclusion(*each) for each in zip(names, probability[block].tolist(), factor[block].tolist(), strict=True)
-        ]
-    return found
-
-
 def compute_evidence(first: FirstSplit) -> Evidence:
     """The evidence of the given prior, the learned prior and every column, on the training set."""
     X, y = first.train
     learned = fit_learned_prior(first.model, X, y)
-    columns = _inclusions(first, learned.statistics)
+    columns: list[Inclusion] = []
+    try:
+        probability, factor = feature_inclusion(first.model, statistics=learned.statistics)
+    except ValueError:  # a program's prior may differ between classes
+        probability = factor = {}
+    for block in probability:
+        names = [str(column.name) for column in first.table.blocks[block]]
+        names = [", ".join(names)] if first.model.families[block].one_feature else names
+        columns += map(Inclusion, names, probability[block].tolist(), factor[block].tolist())
     columns.sort(key=lambda column: -column.log_bayes_factor)
     return Evidence(len(y), float(learned.start_log_evidence), float(learned.log_evidence), tuple(columns))

@@ -166,7 +166,8 @@ def _fit(name: str, given: Any, X: Any, y: Any, sample_weight: Any) -> Posterior
 def _require_same_rows(name: str, fit: Posterior, other_name: str, other: Posterior) -> None:
     """Raise ValueError if the statistics show that two fits are of different rows; families may differ."""
     ours, theirs = to_double((fit.statistics, other.statistics))
-    pairs = [(ours.class_counts, theirs.class_counts), (_num_columns(fit), _num_columns(other))]
+    num_columns = (sum(columns or 0 for columns in of.columns().values()) for of in (fit, other))
+    pairs = [(ours.class_counts, theirs.class_counts), tuple(num_columns)]
     for block in ours.blocks.keys() & theirs.blocks.keys():
         a, b = vars(ours.blocks[block]), vars(theirs.blocks[block])
         # sums of one name are comparable if they have one shape: means of Normal and of MultivariateNormal
@@ -204,10 +205,6 @@ def _to_one_measure(fits: Mapping[str, Posterior], precision: Any) -> dict[str, 
     return more
 
 
-def _same_shares(family: Any, other: Any) -> bool:
-    return same_cells(family.edges, getattr(other, "edges", 0)) and np.allclose(family.mass, other.mass, rtol=1e-5)
-
-
 def _same_weights(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
     """True if the same columns have densities; in blocks of other names or columns as many cells do."""
     if {b: len(weight) for b, weight in ours.items()} == {b: len(weight) for b, weight in theirs.items()}:
@@ -229,7 +226,8 @@ def _(family: Any, others: list[Any], statistics: Any, weight: Any, owner: str) 
     That is the probability of the cells under Dirichlet(1/2) (Krichevsky and Trofimov, The performance of universal
     encoding, 1981) over the most that any mixture of classes gives them: so the evidences of all rows sum to one.
     """
-    if all(_same_shares(family, other) for other in others):
+    alike = (one for one in others if same_cells(family.edges, getattr(one, "edges", 0)))
+    if sum(np.allclose(family.mass, one.mass, rtol=1e-5) for one in alike) == len(others):
         return 0.0
     counts, mass, edges = statistics.counts.sum(axis=0), np.asarray(family.mass[0]), np.asarray(family.edges[0])
     if ((np.isfinite(edges).sum(axis=1) < 2) & (weight > 0)).any():
@@ -260,10 +258,6 @@ def _log_precisions(precision: Any, weights: Mapping[str, Any]) -> float:
         require_positive("compare_evidence", precision=given[b])
         total += float((weight * np.log(np.asarray(given[b], np.float64))).sum())
     return total
-
-
-def _num_columns(fit: Posterior) -> int:
-    return sum(columns or 0 for columns in fit.columns().values())
 
 
 def _from_data(fit: Posterior) -> tuple[str, ...]:

@@ -121,13 +121,9 @@ def quadratic_form(fit: PointEstimate) -> QuadraticForm:
         (array([0.667, 0.333]), array([[0.667, 0.333]]))
     """
     blocks, intercept = _forms(fit)
-    weights = {name: w for name, (_, w, _) in blocks.items()}
-    matrices = {
-        name: np.zeros((*w.shape, w.shape[-1])) if matrix is None else matrix for name, (matrix, w, _) in blocks.items()
-    }
-    if fit.model.single:
-        return QuadraticForm(matrices["x"], weights["x"], intercept)
-    return QuadraticForm(matrices, weights, intercept)
+    parts = {b: (np.zeros((*w.shape, w.shape[-1])) if a is None else a, w) for b, (a, w, _) in blocks.items()}
+    matrices, weights = ({block: part[i] for block, part in parts.items()} for i in (0, 1))
+    return QuadraticForm(*(parts["x"] if fit.model.single else (matrices, weights)), intercept)
 
 
 def _forms(fit: Any) -> tuple[dict[str, Any], Array]:

@@ -142,15 +142,16 @@ def top_features(
     words = names.check_value_names(own_values, found.model.families, columns, shown)
     powers = (found.weights if isinstance(found, Posterior) else None) or {}
     by_block, parts = found.model.block_params(params), []
-    labels: list[str] = []
+    labels, tables = list[str](), list[Array]()
     for block, family in found.model.families.items():
         if not columns[block]:
             continue
-        labels += _labels(family, block, shown[block], words)
+        tables.append(compute(_means, family, by_block[block]))
+        labels += _labels(family, block, shown[block], words, tables[-1].shape[1])
         parts.append((family, by_block[block], powers.get(block, np.ones(1))))
     if not parts:
         raise ValueError("the model has no columns: top_features needs one or more")
-    here = np.concatenate([compute(_means, family, own) for family, own, _ in parts], axis=1)
+    here = np.concatenate(tables, axis=1)
     result = TopFeatures()
     for k, name in enumerate(classes):
         one = np.arange(probs.size) == k
@@ -165,13 +166,15 @@ def top_features(
     return result
 
 
-def _labels(family: Family, block: str, columns: Sequence[str], value_names: Mapping[str, Any]) -> Sequence[str]:
+def _labels(
+    family: Family, block: str, columns: Sequence[str], value_names: Mapping[str, Any], num_terms: int
+) -> Sequence[str]:
     """The names of a block's terms: the block itself, its columns, or the categories of each column."""
     if family.one_feature and not has_word_terms(family):
         return [block]
-    sizes = family.category_sizes(len(columns))
-    if term_sizes(family, len(columns)) != sizes:
+    if num_terms == len(columns):
         return columns
+    sizes = family.category_sizes(len(columns))
     by_column = ((name, value_names.get(name, range(size))[:size]) for name, size in zip(columns, sizes, strict=True))
     return [f"{name} = {value}" for name, values in by_column for value in values]
 
@@ -190,13 +193,6 @@ FAR = 8.0
 
 POINTS = 161
 """Points of the quadrature, which converges exponentially in their number."""
-
-
-@singledispatch
-def term_sizes(family: Any, num_columns: int) -> tuple[int, ...]:
-    """The number of terms in each column."""
-    del family
-    return (1,) * num_columns
 
 
 @singledispatch
@@ -232,8 +228,9 @@ def divergence(family: Any, params: Params, k: int) -> Array:
 def raised_divergence(family: Any, params: Params, k: int, powers: Array) -> Array:
     """``divergence`` of the terms raised to powers, [K, F]. Pure JAX."""
     found = divergence(family, params, k)
-    sizes = term_sizes(family, powers.shape[0])
-    return found * (powers if powers.shape[0] == 1 else jnp.repeat(powers, np.array(sizes)))[None]
+    if powers.shape[0] not in (1, found.shape[1]):  # a term for each category
+        powers = jnp.repeat(powers, np.array(family.category_sizes(powers.shape[0])))
+    return found * powers[None]
 
 
 means.register(Binomial, lambda _, params: params["probs"])
@@ -251,23 +248,14 @@ def _(family: Any, params: Params, k: int) -> Array:
     return jnp.atleast_2d(jnp.asarray(family.total_count or 1)) * _of_trial(family, params, k)
 
 
-term_sizes.register(Categorical, lambda family, num_columns: family.category_sizes(num_columns))
 means.register(Categorical, lambda family, params: family.join(params))
-
-
-@divergence.register(Categorical)
-def _(family: Any, params: Params, k: int) -> Array:
-    p = family.join(params)
-    return rel_entr(p[k][None], p)
-
-
 means.register(Multinomial, lambda _, params: whole(params["probs"]))
 
 
+@divergence.register(Categorical)
 @divergence.register(Multinomial)
 def _(family: Any, params: Params, k: int) -> Array:
-    del family
-    p = whole(params["probs"])
+    p = means(family, params)
     return rel_entr(p[k][None], p)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.cluster.hierarchy import leaves_list, linkage
 
 from bayesnb.arrays.placement import Array
 from bayesnb.fits.averaged import FeatureInclusion
@@ -251,16 +252,8 @@ def _draw_edge(ax: Axes, start: Array, end: Array, forward: float, backward: flo
 
 
 def _neighbours_first(either: Array) -> Array:
-    """An order of the features in which each is followed by those that it belongs to, the likeliest first."""
-    left, order = set(range(len(either))), []
-    strongest = np.argsort(-either.max(axis=1, initial=0.0), kind="stable").tolist()
-    while left:
-        waiting = [next(feature for feature in strongest if feature in left)]
-        while waiting:
-            feature = waiting.pop()
-            if feature in left:
-                left.remove(feature)
-                order.append(feature)
-                nearest = np.argsort(either[feature], kind="stable")  # the last is taken first
-                waiting += [other for other in nearest.tolist() if other in left and either[feature, other] >= 0.5]
-    return np.array(order, int)
+    """An order of the features in which those that belong together are neighbours, by their average linkage."""
+    if len(either) < 2:
+        return np.arange(len(either))
+    apart = np.maximum(1.0 - either, 0.0)[np.triu_indices(len(either), 1)]
+    return leaves_list(linkage(apart, "average"))

@@ -19,8 +19,7 @@ from bayesnb.comparison.compare import Comparison, Record
 from bayesnb.files.spreadsheets import line
 from bayesnb.files.whole_file import hidden_folder, put
 from bayesnb.frames.series import DataError
-from bayesnb.report.figures import FILE_DPI, PAGE_DPI, draw_figures, png
-from bayesnb.report.page import render_page
+from bayesnb.report.page import FILE_DPI, PAGE_DPI, draw_figures, png, render_page
 from bayesnb.report.summary import Findings
 
 SUMMARY = "summary.json"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from decimal import Decimal
 from importlib import metadata
 from typing import Any, NamedTuple
 
@@ -19,7 +20,6 @@ from bayesnb.comparison.metrics import FLOOR_NATS, METRICS
 from bayesnb.frames.columns import Column
 from bayesnb.inspection.dependence import STRONG, Dependence
 from bayesnb.inspection.num_parameters import num_parameters
-from bayesnb.report.formats import number, plural, tenths, whole, with_error
 
 LEAST_OVERCONFIDENCE = 0.01
 PACKAGES = ("bayesnb", "jax", "numpyro", "numpy", "scikit-learn")
@@ -34,6 +34,10 @@ ARGUMENTS = {
     "feature weights": "temper='per_feature'",
 }
 """The arguments by which ``NaiveBayesClassifier`` is the method of that name."""
+
+
+Summary = Mapping[str, Any]
+"""All results as plain values."""
 
 
 class Findings(NamedTuple):
@@ -321,3 +325,50 @@ def _version(name: str) -> str | None:
         return metadata.version(name)
     except metadata.PackageNotFoundError:  # not installed
         return None
+
+
+def number(value: float, sign: str = "", digits: int | None = None) -> str:
+    """A number in about five characters: .312, 1.23, 12.3, 178, 574k, 2M; signed if `sign` is `+`."""
+    size = abs(value)
+    if size >= 1e12:
+        return f"{value:{sign}.0e}"
+    for smallest, unit, suffix in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
+        if size >= smallest:
+            return f"{value / unit:{sign}.0f}{suffix}"
+    text = f"{value:{sign}z.{_digits(size) if digits is None else digits}f}"
+    return text.replace("0.", ".", 1) if text.lstrip("+-").startswith("0.") else text
+
+
+def with_error(mean: float, error: float | None, sign: str = "") -> str:
+    """A mean and its standard error to the same decimal place; the mean alone without an error."""
+    text = number(mean, sign)
+    return text if error is None else f"{text} ±{number(error, digits=_digits(abs(mean)))}"
+
+
+def _digits(size: float) -> int:
+    return 3 if size < 0.9995 else 2 if size < 9.995 else 1 if size < 99.95 else 0
+
+
+def probability(value: float) -> str:
+    """A probability: 0.980."""
+    return f"{value:.3f}"
+
+
+def tenths(value: float, sign: str = "") -> str:
+    """A log evidence, a log Bayes factor or milliseconds: -1,234.6; signed if `sign` is `+`."""
+    return f"{value:{sign}z,.1f}"
+
+
+def whole(value: int) -> str:
+    """A whole number of any size: exact below a million, otherwise as 2.1e+30."""
+    return f"{value:,}" if value < 1_000_000 else f"{Decimal(value):.1e}"
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun: 1 row, 2,000 rows."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def capitalise(kind: str) -> str:
+    """A likelihood with a capital: Bernoulli, MultivariateNormal."""
+    return kind[:1].upper() + kind[1:]

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from bayesnb.cli import main
-from bayesnb.cli.compare_progress import Watcher
+from bayesnb.cli.compare_command import Watcher
 from bayesnb.comparison.first_split import NutsCheck
 from bayesnb.comparison.methods import NAIVE_BAYES, RIVALS
 from bayesnb.report.folder import stage
@@ -196,7 +196,7 @@ def test_stopping_after_a_size_leaves_a_report_of_it(place, monkeypatch, stop):
     options = ["good.csv", "--no-nuts", "--sizes", "10,20", "--repeats", "2", "--out", "o"]
     assert run(*options, "--seed", "1").exit_code == 0
     whole = {path.name: path.read_bytes() for path in (place / "o").iterdir()}
-    monkeypatch.setattr("bayesnb.cli.compare_progress.Watcher.advance", interrupt)
+    monkeypatch.setattr("bayesnb.cli.compare_command.Watcher.advance", interrupt)
     at = 10
     assert run(*options).exit_code == 130
     assert {path.name: path.read_bytes() for path in (place / "o").iterdir()} == whole
@@ -251,7 +251,7 @@ def test_stopping_while_the_report_is_written(place, monkeypatch, stop, times):
 STOPPED = """
 import signal, sys
 from bayesnb.cli import main
-from bayesnb.cli.compare_progress import Watcher
+from bayesnb.cli.compare_command import Watcher
 
 Watcher.advance = lambda _, size, *__: size == 20 and signal.raise_signal(signal.SIGINT)
 sys.argv[1:] = ["compare", "good.csv", "--methods", "MLE,full Bayes", "--no-nuts", "--sizes", "10,20", "--out", "o"]

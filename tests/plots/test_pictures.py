@@ -15,7 +15,7 @@ from bayesnb.comparison.first_split import Evidence, Inclusion
 from bayesnb.comparison.metrics import ReliabilityBins
 from bayesnb.frames.series import DataError
 from bayesnb.inspection.dependence import Dependence
-from bayesnb.report import figures
+from bayesnb.report import page as figures
 from bayesnb.report.folder import stage, write_files
 from bayesnb.report.summary import summarise
 from tests.comparisons import CHECK, PAIRS, by_hand, findings_of, synthetic, widest

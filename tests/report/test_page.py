@@ -16,8 +16,7 @@ from bayesnb.files.description import make_table
 from bayesnb.files.sources.paths import of_frame
 from bayesnb.inspection.dependence import Dependence
 from bayesnb.report.console import print_results
-from bayesnb.report.figures import LONGEST_NAME, PAGE_DPI, dependence_figure, draw_figures, png
-from bayesnb.report.page import render_page
+from bayesnb.report.page import LONGEST_NAME, PAGE_DPI, dependence_figure, draw_figures, png, render_page
 from bayesnb.report.summary import summarise
 from tests.comparisons import CHECK
 from tests.report.pages import SCRIPT, Document, large, made_up

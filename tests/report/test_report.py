@@ -15,7 +15,7 @@ from bayesnb.comparison.methods import COMPARED
 from bayesnb.comparison.metrics import ReliabilityBins
 from bayesnb.files.description import make_table
 from bayesnb.files.sources.paths import of_frame
-from bayesnb.report import formats
+from bayesnb.report import summary as formats
 from bayesnb.report.console import print_data, print_results
 from bayesnb.report.summary import next_step, summarise, summarise_data
 from tests.comparisons import CHECK, PAIRS, QUICK, by_hand, evidence_of, findings_of, record, synthetic, widest
