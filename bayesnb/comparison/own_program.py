@@ -17,7 +17,7 @@ from bayesnb.frames.series import Array, DataError, closest
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.from_numpyro import from_numpyro
 from bayesnb.recognition.program import MOST_ROWS, Program
-from bayesnb.rows.packing import num_parts
+from bayesnb.rows.checks import num_parts
 
 if TYPE_CHECKING:
     from bayesnb.files.description import Table

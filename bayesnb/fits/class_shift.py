@@ -34,8 +34,7 @@ from bayesnb.fits.mixture_proportions import (
     spread,
     spread_points,
 )
-from bayesnb.results.classifier import Classifier
-from bayesnb.results.estimators import unwrap
+from bayesnb.results.classifier import Classifier, unwrap
 from bayesnb.results.intervals import Interval, tails
 from bayesnb.rows import arguments
 

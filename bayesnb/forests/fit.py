@@ -25,8 +25,8 @@ from bayesnb.forests.results import ForestPosterior, ForestStatistics, forest_ev
 from bayesnb.forests.structures import STRUCTURES, log_weights
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows import arguments
+from bayesnb.rows.checks import columns_in
 from bayesnb.rows.labelled_rows import Specification, label_rows
-from bayesnb.rows.packing import columns_in
 from bayesnb.rows.statistics import ModelStatistics, summarise
 
 MOST_FEATURES = 256

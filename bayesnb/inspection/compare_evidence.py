@@ -26,8 +26,7 @@ from bayesnb.fits.empirical import EmpiricalPosterior
 from bayesnb.forests.results import ForestPosterior
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.dirichlet import log_multivariate_beta_ratio
-from bayesnb.results.classifier import Classifier, Posterior
-from bayesnb.results.estimators import unwrap_pipeline
+from bayesnb.results.classifier import Classifier, Posterior, unwrap_pipeline
 from bayesnb.rows import arguments
 from bayesnb.rows.statistics import same_sums
 

@@ -34,13 +34,11 @@ from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics import dirichlet, log_gamma, stable
 from bayesnb.numerics.log_prob import NO_CLASS, LogProb
 from bayesnb.results import intervals
-from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
+from bayesnb.results.classifier import Classifier, PointEstimate, Posterior, unwrap_pipeline
 from bayesnb.results.combine import mixture_terms, raise_terms, sum_terms
 from bayesnb.results.draws import Draws
-from bayesnb.results.estimators import unwrap_pipeline
 from bayesnb.rows import arguments
-from bayesnb.rows.checks import count_rows
-from bayesnb.rows.packing import columns_in
+from bayesnb.rows.checks import columns_in, count_rows
 
 LARGEST = 1 << 31
 """The most bytes of one table."""

@@ -17,8 +17,7 @@ from bayesnb.families.tied_columns import TiedColumns
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier
 from bayesnb.rows import arguments
-from bayesnb.rows.checks import check_shapes
-from bayesnb.rows.packing import columns_in
+from bayesnb.rows.checks import check_shapes, columns_in
 
 
 class NumParameters(NamedTuple):

@@ -42,9 +42,8 @@ from bayesnb.inspection import display_names as names
 from bayesnb.inspection.explain import class_probs, has_word_terms
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics import covariances
-from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
+from bayesnb.results.classifier import Classifier, PointEstimate, Posterior, unwrap_pipeline
 from bayesnb.results.combine import raise_terms
-from bayesnb.results.estimators import unwrap_pipeline
 from bayesnb.rows import arguments
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import Any, Self
 
 import jax
@@ -11,21 +12,21 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
+from bayesnb.arrays import either
 from bayesnb.arrays.compute import compute
-from bayesnb.arrays.placement import as_array, on_host
+from bayesnb.arrays.placement import as_array, namespace, on_host
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, ObservedRows, Rows
 from bayesnb.families.base import Family, Hyperparameter
 from bayesnb.families.parts.support import broadcast
 from bayesnb.families.powers import shares, start_powers
 from bayesnb.model import program
-from bayesnb.model.centring import centre, restore
-from bayesnb.model.class_prior import joint_score
+from bayesnb.model.coordinates import centre, restore, tilt_model
 from bayesnb.model.declarations import check_concentration, check_families, check_model_float32, find_num_classes
 from bayesnb.model.nonconjugate import check_priors, hyperpriors, own_priors
 from bayesnb.model.spelling import Spelling, sample_spelled
-from bayesnb.model.tilt import tilt_model
 from bayesnb.numerics import dirichlet
+from bayesnb.numerics.log_prob import NO_CLASS, LogProb
 from bayesnb.primitives.scoring import Score, Scoring
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import match_statistics
@@ -375,6 +376,21 @@ def _resolve(model: NaiveBayes, statistics: ModelStatistics) -> NaiveBayes:
         num_classes=num_classes,
         columns={b: f.num_columns for b, f in families.items()},
     )
+
+
+def joint(probs: Array, parts: list[LogProb]) -> LogProb:
+    """log pi_k plus the blocks. A class of probability zero ranks below any combination of impossible features."""
+    rows, impossible = reduce(LogProb.times, parts), probs == 0
+    if on_host(probs) and not impossible.any():  # under jit, XLA would take seconds to fold a table of zeros
+        return rows.times(LogProb(np.log(probs)[None, :], None))
+    log_probs = either.log(either.where(impossible, 1.0, probs))
+    never = namespace(rows.finite).broadcast_to(NO_CLASS * impossible[None, :], rows.finite.shape)
+    return rows.times(LogProb(log_probs[None, :], never))
+
+
+def joint_score(probs: Array, scores: Mapping[str, Score]) -> Score:
+    """The ``joint`` of rows by block, given the score of each block."""
+    return lambda arrays: joint(probs, [score(arrays[block]) for block, score in scores.items()])
 
 
 def without_columns(family: Family, block: str) -> dict[str, Array]:

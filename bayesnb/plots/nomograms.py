@@ -18,10 +18,9 @@ from bayesnb.inspection.compare_evidence import is_continuous
 from bayesnb.inspection.explain import explain, has_word_terms
 from bayesnb.inspection.explanation import Explanation
 from bayesnb.plots.style import AGAINST, FOR, NEUTRAL, escape_dollars, heading, shorten
-from bayesnb.results.classifier import Classifier
-from bayesnb.results.estimators import unwrap_pipeline
+from bayesnb.results.classifier import Classifier, unwrap_pipeline
 from bayesnb.results.intervals import tails
-from bayesnb.rows.packing import num_parts
+from bayesnb.rows.checks import num_parts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

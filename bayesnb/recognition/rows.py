@@ -31,7 +31,7 @@ from bayesnb.recognition.program import (
     type_like,
     value_inside,
 )
-from bayesnb.rows.packing import num_parts
+from bayesnb.rows.checks import num_parts
 
 
 def hold_hyperparameters(labels: Labels) -> Program:

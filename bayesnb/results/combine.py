@@ -36,8 +36,7 @@ from bayesnb.families.base import Family, Score
 from bayesnb.families.parts.student_t import raise_student
 from bayesnb.families.powers import by_view
 from bayesnb.families.views import Views
-from bayesnb.model.class_prior import joint, joint_score
-from bayesnb.model.naive_bayes import NaiveBayes, Sites
+from bayesnb.model.naive_bayes import NaiveBayes, Sites, joint, joint_score
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.products.student import Student, log_student_mixture

@@ -14,8 +14,7 @@ from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.placement import Array, as_array, at_once_unless_traced, is_traced, known
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.threads import require_jax
-from bayesnb.rows.checks import quote
-from bayesnb.rows.packing import columns_of
+from bayesnb.rows.checks import columns_of, quote
 
 
 def check_num_classes(given: Any) -> int | None:

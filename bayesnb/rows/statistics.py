@@ -30,11 +30,18 @@ from bayesnb.families import Histogram, Multinomial, Views
 from bayesnb.families.base import Family
 from bayesnb.primitives.sums import PROVABLE, HostSums, Labels, class_sums
 from bayesnb.rows.arguments import check_model
-from bayesnb.rows.checks import check_cells, check_shapes, check_values, count_rows, match_statistics, only_support
+from bayesnb.rows.checks import (
+    check_cells,
+    check_shapes,
+    check_values,
+    columns_in,
+    count_rows,
+    match_statistics,
+    only_support,
+)
 from bayesnb.rows.labelled_rows import LabelledRows, Specification, label_rows
 from bayesnb.rows.model_statistics import ModelStatistics as ModelStatistics
 from bayesnb.rows.model_statistics import check_classes, merge_pairs, weaken_counts
-from bayesnb.rows.packing import columns_in
 
 Model = TypeVar("Model", bound=Specification)
 

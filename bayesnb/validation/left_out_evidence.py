@@ -19,8 +19,8 @@ from bayesnb.families.powers import num_powers, start_powers
 from bayesnb.forests.left_out import left_out_ratios
 from bayesnb.forests.results import ForestPosterior
 from bayesnb.results.classifier import Posterior
+from bayesnb.rows.checks import columns_in
 from bayesnb.rows.labelled_rows import LabelledRows
-from bayesnb.rows.packing import columns_in
 
 MOST_ROWS = 20_000
 """Powers are learned on at most this many rows. F powers learned from N rows cost about F / (2 N) nats a new row."""

@@ -34,8 +34,7 @@ from bayesnb.arrays.typing import ArrayLike, Estimator, LabelsLike, Table
 from bayesnb.families.powers import power_groups
 from bayesnb.forests.results import ForestPosterior
 from bayesnb.frames.classes import codes_among, plain_labels
-from bayesnb.results.classifier import Posterior
-from bayesnb.results.estimators import unwrap
+from bayesnb.results.classifier import Posterior, unwrap
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 from bayesnb.validation.leave_one_out import fitted_rows

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.model import class_prior
 from bayesnb.numerics import log_prob
 from bayesnb.primitives.products import linear_scores, lookups
 from bayesnb.rows import statistics
@@ -30,7 +29,7 @@ def blocks(request, monkeypatch):
         starts = [*range(0, first, request.param), *range(first, num_rows, 1000), num_rows]
         return [slice(start, stop) for start, stop in itertools.pairwise(starts)]
 
-    for module in (statistics, linear_scores, lookups, log_prob, class_prior):
+    for module in (statistics, linear_scores, lookups, log_prob):
         monkeypatch.setattr(module, "row_blocks", row_blocks)
 
 

@@ -23,7 +23,7 @@ from bayesnb.frames.schema import Schema
 from bayesnb.frames.values import FLAGS, listing
 from bayesnb.results.classifier import Classifier
 from bayesnb.results.draws import Draws
-from bayesnb.rows.packing import num_parts
+from bayesnb.rows.checks import num_parts
 
 OUTPUTS = ("label", "proba", "log_proba", "log_joint")
 """The names of the outputs."""

@@ -23,7 +23,7 @@ from bayesnb.files.storage.operations import require_arithmetic
 from bayesnb.files.storage.results import StorageError, Target, is_named, write_content, write_format
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier
-from bayesnb.rows.packing import num_parts
+from bayesnb.rows.checks import num_parts
 
 PLATFORMS = ("cpu", "cuda", "tpu")
 """The default platforms to export for, by JAX's names."""

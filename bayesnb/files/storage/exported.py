@@ -196,8 +196,11 @@ class ExportedClassifier:
 @cache
 def _row_checks() -> Callable[..., dict[str, Array]]:
     """The checks of rows, of blocks of exported functions besides families."""
-    from bayesnb.rows.checks import check_shapes  # imports NumPyro
-    from bayesnb.rows.packing import columns_in, pack
+    from bayesnb.rows.checks import (
+        check_shapes,  # imports NumPyro
+        columns_in,
+        pack,
+    )
 
     pack.register(_Block, _Block.pack)
     columns_in.register(_Block, _Block.columns_in)

@@ -10,7 +10,7 @@ from bayesnb.files.storage.saved_results import check_result, check_statistics, 
 from bayesnb.frames.blocks import AnySchema, BlocksSchema
 from bayesnb.frames.columns import KINDS, SKIP, Column, in_order
 from bayesnb.frames.words import WordColumn, vectorizer_of
-from bayesnb.rows.packing import columns_behind
+from bayesnb.rows.checks import columns_behind
 from bayesnb.sklearn.settings import has_views, require, require_temper, specification
 
 MOST_COLUMNS = 1 << 24

@@ -33,8 +33,7 @@ from bayesnb.numerics.covariances import variances
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.rows import arguments
-from bayesnb.rows.checks import accepts, check_fit, match_statistics
-from bayesnb.rows.packing import columns_behind, columns_of
+from bayesnb.rows.checks import accepts, check_fit, columns_behind, columns_of, match_statistics
 from bayesnb.rows.statistics import ModelStatistics
 
 

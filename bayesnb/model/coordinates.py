@@ -1,4 +1,8 @@
-"""Coordinates in which the posterior of a block's parameters is of order one, for samplers."""
+"""Other coordinates of a block's parameters: a sampler's, and those of a program.
+
+``centre`` moves a problem to where its posterior is of order one, and ``restore`` brings parameters back. ``tilt``
+multiplies a prior by powers of its parameters: the density of functions of these, as programs have them.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,20 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from bayesnb.families import MultivariateNormal, Normal, NormalKnownVariance
-from bayesnb.families.base import Params
+from bayesnb.families import (
+    Bernoulli,
+    Binomial,
+    Categorical,
+    Multinomial,
+    MultivariateNormal,
+    Normal,
+    NormalKnownVariance,
+    Poisson,
+)
+from bayesnb.families.base import Family, Hyperparameter, Params
 from bayesnb.families.parts.statistics import NormalStatistics
 from bayesnb.families.priors import normal_inverse_gamma, normal_inverse_wishart
+from bayesnb.rows.labelled_rows import Specification
 
 
 @singledispatch
@@ -67,3 +81,52 @@ def _(family: Any, statistics: Any, params: Params) -> Params:
     loc = centre + (factor @ params["loc"][..., None])[..., 0]
     covariance = factor @ family.as_table(params["covariance"]) @ jnp.swapaxes(factor, -1, -2)
     return family.with_constants(loc, covariance)
+
+
+def tilt_model(model: Specification) -> tuple[dict[str, Family], Hyperparameter]:
+    """The families and the class concentration whose densities are those of the program's own parameters."""
+    tilts = {} if model.spelling is None else model.spelling.tilts()
+    families = dict(model.families)
+    for block, family in model.families.items():
+        for site in family.sites:
+            if f"{block}_{site}" in tilts:
+                families[block] = tilt(families[block], site, tilts[f"{block}_{site}"])
+    # only two classes have a probability that is a function of one latent: p^q (1 - p)^q
+    return families, model.class_concentration + tilts.get("class_probs", (0.0,))[0]
+
+
+@singledispatch
+def tilt(family: Any, site: str, powers: tuple[float, ...]) -> Any:
+    """The prior times powers of the parameter: x^p, or x^p (1 - x)^q for a probability.
+
+    Its mode is the mode of the density of a function of the parameter, such as a precision.
+    """
+    del site, powers
+    return family
+
+
+@tilt.register(Bernoulli)
+@tilt.register(Binomial)
+def _(family: Any, site: str, powers: tuple[float, ...]) -> Any:
+    del site
+    return family._replace(a=family.a + powers[0], b=family.b + powers[1])
+
+
+@tilt.register(Categorical)
+@tilt.register(Multinomial)
+def _(family: Any, site: str, powers: tuple[float, ...]) -> Any:
+    del site
+    return family._replace(concentration=family.concentration + powers[0])  # two categories: p^q (1 - p)^q
+
+
+@tilt.register(Normal)
+def _(family: Any, site: str, powers: tuple[float, ...]) -> Any:
+    return family._replace(shape=family.shape - powers[0]) if site == "variance" else family
+
+
+@tilt.register(MultivariateNormal)
+def _(family: Any, site: str, powers: tuple[float, ...]) -> Any:
+    return family._replace(df=family.df - 2.0 * powers[0]) if site == "covariance" else family
+
+
+tilt.register(Poisson, lambda family, _site, powers: family._replace(shape=family.shape + powers[0]))
