@@ -29,10 +29,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from functools import singledispatch
 from typing import Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from numpyro import handlers
@@ -46,9 +48,16 @@ from bayesnb.arrays.pytree import Node as Node
 from bayesnb.arrays.pytree import pytree as pytree
 from bayesnb.families.hyperparameters import Hyperparameters
 from bayesnb.families.left_out import LeftOut
-from bayesnb.families.parts.support import broadcast, require_finite_numbers, require_shapes, require_support
+from bayesnb.families.parts.support import (
+    broadcast,
+    require_choice,
+    require_finite_numbers,
+    require_shapes,
+    require_support,
+)
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
+from bayesnb.primitives.products import Linear
 from bayesnb.primitives.scoring import Score as Score
 from bayesnb.primitives.scoring import Scoring
 from bayesnb.primitives.sums import ClassSums
@@ -263,3 +272,112 @@ def _log_density(family: Family, params: Params) -> Array:
     data = {f"prior_{site}": value for site, value in params.items()}
     with allow_promotion(), handlers.block():
         return log_density(lambda: family.params("prior"), (), {}, data)[0]
+
+
+@singledispatch
+def shares(family: Any) -> tuple[tuple[float, ...], ...]:
+    """The powers with which the terms of a feature begin, in each group that learns its powers by itself, [G][V].
+
+    Those of a fit are their mean over groups. ``Views`` have several terms.
+    """
+    del family
+    return ((1.0,),)
+
+
+def num_powers(family: Family, num_columns: int) -> int:
+    """The number P of powers."""
+    return len(shares(family)[0]) * (1 if family.one_feature else num_columns)
+
+
+def start_powers(family: Family, num_columns: int) -> Array:
+    """The powers of a fit that has learned none, [P]."""
+    return np.repeat(np.mean(shares(family), axis=0), 1 if family.one_feature else num_columns)
+
+
+def power_groups(family: Family, num_columns: int) -> Array:
+    """Multiples of ``start_powers`` in each of G groups, [G, P], which mean to one; a group learns powers by itself.
+
+    The powers are then the mean over the groups, of which each leaves out the powers whose multiple is 0.
+    """
+    multiples = np.array(shares(family)) / np.mean(shares(family), axis=0)
+    return np.repeat(multiples, 1 if family.one_feature else num_columns, axis=1)
+
+
+def by_view(family: Family, powers: Array) -> Array:
+    """The powers of each view's columns, [V, D], or [V, 1] from one power of the whole block. Pure JAX."""
+    powers = jnp.asarray(powers)
+    if powers.shape[0] == 1:
+        return powers[None] * np.mean(shares(family), axis=0)[:, None]
+    return powers.reshape(len(shares(family)[0]), -1)
+
+
+class LinearFamily(Family):
+    """log p(x_d | y = k) = offset_kd + sum_f weights_f[k, d] feature_f(x_d), which ``products.linear`` evaluates."""
+
+    @abstractmethod
+    def coefficients(self, params: Params) -> Linear:
+        """Class coefficients of row features that give the log likelihood; pure JAX."""
+
+    def features(self, x: Array) -> tuple[Array, ...]:
+        """The row features [N, D] that the coefficients multiply."""
+        return (x,)
+
+    def likelihood_tables(self, params: Params) -> Any:
+        return self.coefficients(params)
+
+    def likelihood_scorer(self, tables: Any) -> Score:
+        return products.linear(self, tables)
+
+    def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
+        if self.one_feature:
+            return super().log_likelihood_terms(params, x)
+        return products.linear_terms(self, self.coefficients(params), jnp.asarray(x))
+
+
+class Tied(Family):
+    """One site may be common to all classes: it then has no class axis, and one row in tables [1, ...].
+
+    The field with the name of that site is one of ``choices``.
+    """
+
+    may_be_common: ClassVar[str]
+    """The short name of that site, and the name of the field."""
+
+    choices: ClassVar[tuple[str, str]]
+    """The values of the field: one parameter for each class, and "shared"."""
+
+    prior: Any
+    """The hyperparameters, of which the last one is the scale."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_choice(type(self).__name__, self.may_be_common, getattr(self, self.may_be_common), self.choices)
+
+    @property
+    def shared(self) -> bool:
+        """True if the classes share the parameter."""
+        return bool(getattr(self, self.may_be_common) == "shared")
+
+    @property
+    def common_sites(self) -> tuple[str, ...]:
+        return (self.may_be_common,) if self.shared else ()
+
+    def axis_sizes(self, num_classes: int, num_columns: int) -> Mapping[str, int]:
+        return {**super().axis_sizes(num_classes, num_columns), "T": 1 if self.shared else num_classes}
+
+    def as_site(self, table: Array) -> Array:
+        """A table [K, ...] or [1, ...] in the shape of the site."""
+        return table[0] if self.shared else table
+
+    def as_table(self, site: Array) -> Array:
+        """The site as a table [K, ...] or [1, ...]."""
+        return site[None] if self.shared else site
+
+    def sum_tied(self, table: Array) -> Array:
+        """The sum over the classes if they share the parameter, else the table unchanged."""
+        return table.sum(axis=0, keepdims=True) if self.shared else table
+
+
+def sum_shared(table: Array, like: Array) -> Array:
+    """The table [K, ...], or its sum over the classes if the table ``like`` has one row for all of them."""
+    return table.sum(axis=0, keepdims=True) if like.shape[0] < table.shape[0] else table

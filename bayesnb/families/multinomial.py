@@ -14,11 +14,9 @@ from bayesnb.arrays.cells import observed
 from bayesnb.arrays.class_table import ClassTable, is_class_table, whole
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.sparse import is_sparse, row_sums
-from bayesnb.families.base import Hyperparameter, Params, Score, pytree
+from bayesnb.families.base import Hyperparameter, LinearFamily, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
-from bayesnb.families.left_out import sum_own_terms
-from bayesnb.families.parts.linear import LinearFamily
-from bayesnb.families.parts.subtraction import without
+from bayesnb.families.left_out import sum_own_terms, without
 from bayesnb.families.parts.support import require_shapes, require_simplex, require_whole_rows
 from bayesnb.families.parts.word_counts import (
     MultinomialStatistics,

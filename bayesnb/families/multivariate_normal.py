@@ -12,14 +12,13 @@ import numpyro.distributions as dist
 
 from bayesnb.arrays.compute import compute, compute_rows
 from bayesnb.arrays.placement import Array, known
-from bayesnb.families.base import Hyperparameter, Params, Score, pytree
+from bayesnb.families.base import Hyperparameter, Params, Score, Tied, pytree
 from bayesnb.families.hyperparameters import plates
 from bayesnb.families.left_out import conjugate_update
 from bayesnb.families.normal import Normal
 from bayesnb.families.parts import multivariate_rows as of_rows
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics
 from bayesnb.families.parts.support import require_finite_numbers, require_positive, require_shapes
-from bayesnb.families.parts.tied import Tied
 from bayesnb.families.priors import normal_inverse_wishart
 from bayesnb.families.priors.normal_inverse_wishart import NormalInverseWishart
 from bayesnb.numerics.covariances import proper, require_covariance, variances

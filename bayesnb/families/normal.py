@@ -12,13 +12,11 @@ import numpyro.distributions as dist
 
 from bayesnb.arrays.compute import compute_rows
 from bayesnb.arrays.placement import Array, known
-from bayesnb.families.base import Hyperparameter, Params, Score, pytree
+from bayesnb.families.base import Hyperparameter, LinearFamily, Params, Score, Tied, pytree
 from bayesnb.families.hyperparameters import plates
-from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.statistics import NormalStatistics
 from bayesnb.families.parts.student_t import log_normal_cells, log_student_cells, student
 from bayesnb.families.parts.support import require_finite_numbers, require_shapes
-from bayesnb.families.parts.tied import Tied
 from bayesnb.families.priors import normal_inverse_gamma
 from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 from bayesnb.numerics import stable

@@ -9,10 +9,9 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb.arrays.placement import Array
-from bayesnb.families.base import Hyperparameter, Params, Score, pytree
+from bayesnb.families.base import Hyperparameter, LinearFamily, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
 from bayesnb.families.normal import Normal
-from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.statistics import NormalStatistics
 from bayesnb.numerics import stable
 from bayesnb.primitives.distances import LOG_2PI

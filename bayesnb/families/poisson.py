@@ -12,9 +12,8 @@ from jax.scipy.special import gammaln
 
 from bayesnb.arrays import either
 from bayesnb.arrays.placement import Array, known
-from bayesnb.families.base import Hyperparameter, Params, Score, pytree
+from bayesnb.families.base import Hyperparameter, LinearFamily, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
-from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.statistics import Statistics
 from bayesnb.families.parts.support import require_shapes
 from bayesnb.numerics import log_gamma, stable

@@ -11,7 +11,7 @@ import numpy as np
 from bayesnb.arrays.cells import all_within
 from bayesnb.arrays.compute import compute_rows
 from bayesnb.arrays.placement import Array, on_host
-from bayesnb.families.base import Family, Score, pytree
+from bayesnb.families.base import Family, Score, pytree, shares, start_powers
 from bayesnb.families.histogram import Histogram
 from bayesnb.families.left_out import left_out
 from bayesnb.families.normal import Normal
@@ -21,7 +21,6 @@ from bayesnb.families.parts.cell_statistics import ViewStatistics
 from bayesnb.families.parts.cells import require_exact
 from bayesnb.families.parts.statistics import NormalStatistics
 from bayesnb.families.parts.student_t import raise_student
-from bayesnb.families.powers import shares, start_powers
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.products.student import Student

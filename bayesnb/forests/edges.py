@@ -25,7 +25,7 @@ import numpy as np
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.families.base import Family
-from bayesnb.families.parts.end_to_end import EndToEnd
+from bayesnb.families.categorical import EndToEnd
 from bayesnb.families.parts.statistics import CategoricalStatistics
 from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 from bayesnb.families.words import FAMILIES

@@ -18,11 +18,10 @@ import numpy as np
 from bayesnb.arrays.placement import to_host
 from bayesnb.arrays.typing import ArrayLike, LabelsLike, Rows
 from bayesnb.fits.closed_form import conjugate, fit_posterior
-from bayesnb.forests.branchings import largest_branching
 from bayesnb.forests.columns import find_segments, has_categories, lay_out
 from bayesnb.forests.pairs import count_pairs
 from bayesnb.forests.results import ForestPosterior, ForestStatistics, forest_evidence
-from bayesnb.forests.structures import STRUCTURES, log_weights
+from bayesnb.forests.structures import STRUCTURES, largest_branching, log_weights
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import columns_in

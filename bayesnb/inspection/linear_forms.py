@@ -19,9 +19,8 @@ from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import known
 from bayesnb.arrays.typing import Array
 from bayesnb.families import Bernoulli, Binomial, Categorical, MultivariateNormal, Normal, NormalKnownVariance
-from bayesnb.families.base import Params
+from bayesnb.families.base import LinearFamily, Params
 from bayesnb.families.normal_known_variance import NORMAL
-from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.multivariate_rows import precision_form
 from bayesnb.families.tied_columns import TiedColumns
 from bayesnb.model.naive_bayes import NaiveBayes, Sites

@@ -17,9 +17,8 @@ from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import as_array, namespace, on_host
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, ObservedRows, Rows
-from bayesnb.families.base import Family, Hyperparameter
+from bayesnb.families.base import Family, Hyperparameter, shares, start_powers
 from bayesnb.families.parts.support import broadcast
-from bayesnb.families.powers import shares, start_powers
 from bayesnb.model import program
 from bayesnb.model.coordinates import centre, restore, tilt_model
 from bayesnb.model.declarations import check_concentration, check_families, check_model_float32, find_num_classes

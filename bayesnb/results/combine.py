@@ -32,9 +32,8 @@ import scipy.special
 from bayesnb.arrays.compute import compute, compute_rows
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.families import Histogram
-from bayesnb.families.base import Family, Score
+from bayesnb.families.base import Family, Score, by_view
 from bayesnb.families.parts.student_t import raise_student
-from bayesnb.families.powers import by_view
 from bayesnb.families.views import Views
 from bayesnb.model.naive_bayes import NaiveBayes, Sites, joint, joint_score
 from bayesnb.numerics.log_prob import LogProb

@@ -35,9 +35,9 @@ from bayesnb.arrays.sparse import bytes_per_row, from_bcoo, is_sparse, part_of, 
 from bayesnb.arrays.threads import in_threads, require_jax, row_blocks
 from bayesnb.families import Binomial, Categorical, Histogram, Multinomial, MultivariateNormal, Views
 from bayesnb.families.base import Family, Params
+from bayesnb.families.categorical import codes_of_one_hot
 from bayesnb.families.hyperparameters import values_of
 from bayesnb.families.parts.cell_statistics import same_cells
-from bayesnb.families.parts.end_to_end import codes_of_one_hot
 from bayesnb.families.parts.support import WIDER, require_whole_rows, single
 from bayesnb.families.tied_columns import TiedColumns
 

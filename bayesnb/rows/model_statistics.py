@@ -19,7 +19,7 @@ from bayesnb.arrays.class_table import is_class_table, whole
 from bayesnb.arrays.placement import is_traced, on_host, promote_dtypes
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.typing import Array, LabelsLike
-from bayesnb.families.parts.subtraction import class_rows, require_sums, without
+from bayesnb.families.left_out import class_rows, require_sums, without
 from bayesnb.rows.arguments import check_factors
 
 Names = tuple[Any, ...]

@@ -18,8 +18,8 @@ from bayesnb.arrays.pytree import pytree
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families import Histogram, MultivariateNormal, Normal, Views
+from bayesnb.families.base import by_view
 from bayesnb.families.parts.student_t import raise_student, student
-from bayesnb.families.powers import by_view
 from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 from bayesnb.fits.closed_form import CLOSED_FORMS, conjugate, fit_mle, fit_posterior, require_fit, require_maximum
 from bayesnb.model.naive_bayes import NaiveBayes, Sites, Tables

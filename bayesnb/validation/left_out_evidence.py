@@ -12,10 +12,9 @@ from bayesnb.arrays import either
 from bayesnb.arrays.placement import Array, as_array, promote_dtypes
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.arrays.threads import in_threads, row_blocks
-from bayesnb.families.base import Family
+from bayesnb.families.base import Family, num_powers, start_powers
 from bayesnb.families.left_out import left_out
 from bayesnb.families.parts.statistics import without
-from bayesnb.families.powers import num_powers, start_powers
 from bayesnb.forests.left_out import left_out_ratios
 from bayesnb.forests.results import ForestPosterior
 from bayesnb.results.classifier import Posterior

@@ -31,7 +31,7 @@ import scipy  # scipy.optimize is loaded on first use
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.threads import one_blas_thread
 from bayesnb.arrays.typing import ArrayLike, Estimator, LabelsLike, Table
-from bayesnb.families.powers import power_groups
+from bayesnb.families.base import power_groups
 from bayesnb.forests.results import ForestPosterior
 from bayesnb.frames.classes import codes_among, plain_labels
 from bayesnb.results.classifier import Posterior, unwrap

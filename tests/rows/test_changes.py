@@ -11,8 +11,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
+from bayesnb.families.left_out import STEP_ERROR
 from bayesnb.families.parts.statistics import NormalStatistics, Statistics
-from bayesnb.families.parts.subtraction import STEP_ERROR
 from tests.laws import equal
 
 MODEL = nb.NaiveBayes(nb.Normal(), num_classes=1)

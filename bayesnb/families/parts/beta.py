@@ -12,11 +12,10 @@ import numpyro.distributions as dist
 
 from bayesnb.arrays import either
 from bayesnb.arrays.placement import Array
-from bayesnb.families.base import Hyperparameter, Params, pytree
+from bayesnb.families.base import Hyperparameter, LinearFamily, Params, pytree
 from bayesnb.families.hyperparameters import plates
-from bayesnb.families.parts.linear import LinearFamily
+from bayesnb.families.left_out import require_sums
 from bayesnb.families.parts.statistics import Statistics
-from bayesnb.families.parts.subtraction import require_sums
 from bayesnb.families.parts.support import Axes, require_probabilities, require_shapes
 from bayesnb.numerics import dirichlet
 

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpyro.distributions as dist
 
 from bayesnb.arrays.placement import Array
+from bayesnb.families.base import sum_shared
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics
-from bayesnb.families.parts.tied import sum_shared
 from bayesnb.numerics.covariances import (
     inside,
     log_determinant,

@@ -14,7 +14,7 @@ from bayesnb.arrays import either
 from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.pytree import Node, fields_of, pytree
-from bayesnb.families.parts.subtraction import (
+from bayesnb.families.left_out import (
     by_group,
     class_rows,
     common_mean,

@@ -19,8 +19,8 @@ from bayesnb.arrays.compute import compute_rows
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.pytree import pytree
 from bayesnb.arrays.sparse import row_sums
+from bayesnb.families.left_out import class_rows, require_sums, without
 from bayesnb.families.parts.statistics import Statistics
-from bayesnb.families.parts.subtraction import class_rows, require_sums, without
 from bayesnb.numerics.log_gamma import log_gamma_ratio
 from bayesnb.primitives.products import of_pairs
 

@@ -14,9 +14,9 @@ import jax.numpy as jnp
 from jax.scipy.special import gammaln
 
 from bayesnb.arrays.placement import Array
+from bayesnb.families.base import sum_shared
+from bayesnb.families.left_out import others_of
 from bayesnb.families.parts.statistics import NormalStatistics
-from bayesnb.families.parts.subtraction import others_of
-from bayesnb.families.parts.tied import sum_shared
 from bayesnb.numerics import log_gamma
 
 

@@ -14,9 +14,9 @@ import jax.numpy as jnp
 
 from bayesnb.arrays.compute import compute_rows
 from bayesnb.arrays.placement import Array, known
+from bayesnb.families.base import sum_shared
+from bayesnb.families.left_out import others_of, without
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics
-from bayesnb.families.parts.subtraction import others_of, without
-from bayesnb.families.parts.tied import sum_shared
 from bayesnb.numerics.covariances import (
     inside,
     log_partition_wishart,

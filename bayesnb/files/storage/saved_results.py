@@ -13,19 +13,18 @@ from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.placement import allow_promotion, to_double
 from bayesnb.families import Multinomial, MultivariateNormal, Normal, Views
+from bayesnb.families.base import num_powers
 from bayesnb.families.hyperparameters import values_of
 from bayesnb.families.parts.support import BOUND, require_axes, require_finite_numbers, require_simplex
-from bayesnb.families.powers import num_powers
 from bayesnb.fits.averaged import AveragedPosterior
 from bayesnb.fits.bootstrap import Bootstrap
 from bayesnb.fits.em import EMEstimate
 from bayesnb.fits.empirical import EmpiricalPosterior
 from bayesnb.fits.hierarchical import HierarchicalDraws
 from bayesnb.fits.multilabel import MultiLabel
-from bayesnb.forests.branchings import is_forest
 from bayesnb.forests.columns import category_sizes
 from bayesnb.forests.results import ForestPosterior, ForestStatistics
-from bayesnb.forests.structures import STRUCTURES
+from bayesnb.forests.structures import STRUCTURES, is_forest
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.nonconjugate import hyperpriors
 from bayesnb.model.spelling import CONSTRAINTS
