@@ -43,7 +43,7 @@ def evaluate(function: Callable[..., Any], *args: Any, **static: Any) -> Any:
 
 def evaluate_once(function: Callable[..., Any], *args: Any) -> Any:
     """``evaluate`` for a closure, whose trace is not kept."""
-    return _prepare(_trace.__wrapped__, function, *jax.tree.flatten(args), {})()
+    return prepare(function, *jax.tree.flatten(args), {}, trace=_trace.__wrapped__)()
 
 
 class Call(NamedTuple):
@@ -63,24 +63,17 @@ class Call(NamedTuple):
             return self.program(*[x if type(x) is np.ndarray else to_numpy(x) for x in self.leaves])
 
 
-def prepare(function: Callable[..., Any], leaves: list[Any], structure: Any, static: dict[str, Any]) -> Call:
-    """The call that ``evaluate`` makes, from the leaves and the structure of the arguments."""
-    return _prepare(_trace if _is_hashable(static) else _trace.__wrapped__, function, leaves, structure, static)
-
-
-def _prepare(
-    trace: Callable[..., tuple[Program, Any]], function: Callable[..., Any], leaves: Any, structure: Any, static: Any
+def prepare(
+    function: Callable[..., Any], leaves: list[Any], structure: Any, static: dict[str, Any], trace: Any = None
 ) -> Call:
+    """The call that ``evaluate`` makes, from the leaves and the structure of the arguments; its trace is kept."""
     kinds = tuple([(x.shape, x.dtype, False) if type(x) is np.ndarray else _kind(x) for x in leaves])
-    return Call(*trace(function, tuple(static.items()), structure, kinds, jax.threefry_partitionable.value), leaves)
-
-
-def _is_hashable(static: dict[str, Any]) -> bool:
+    key = function, tuple(static.items()), structure, kinds, jax.threefry_partitionable.value
     try:
-        hash(tuple(static.values()))
+        hash(key[1])
     except TypeError:
-        return False
-    return True
+        trace = _trace.__wrapped__
+    return Call(*(trace or _trace)(*key), leaves)
 
 
 def _kind(leaf: Any) -> tuple[Any, ...]:

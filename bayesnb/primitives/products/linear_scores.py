@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import cache, partial, reduce
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -21,8 +21,6 @@ from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_o
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.scoring import Score
-
-T = TypeVar("T")
 
 PRECISE_CELL = 1e-5
 """Nats a cell that float32, or a product, may lose to cancellation before another method is used."""
@@ -55,22 +53,10 @@ def centre_of(loc: Array) -> Array:
     return jnp.where(jnp.isfinite(centre), centre, 0.0)
 
 
-def in_precision(table: T, order: Literal["K", "F"] = "K") -> Callable[[Any], T]:
-    """A table in float32 and in float64, each converted on first use, in the given memory order."""
-    return cache(lambda dtype: jax.tree.map(lambda a: a.astype(dtype, order, copy=False), table))
-
-
 def score_rows(
-    score: Callable[[Array, Any], LogProb],
-    x: Array,
-    num_classes: int,
-    *,
-    zeros: bool,
-    single: bool,
-    threads: bool,
-    block_bytes: int | None = None,
+    score: Callable[[Array, Any], LogProb], x: Array, num_classes: int, *, zeros: bool = False, single: bool = False
 ) -> LogProb:
-    """Scores [N, K] of numpy rows, computed block by block by ``score(block, dtype)``, with zeros or without.
+    """Scores [N, K] of numpy rows, block by block in threads by ``score(block, dtype)``, with zeros or without.
 
     float32 rows are scored in float32 if ``single`` allows it, and again in float64 if the rounding is too large.
     """
@@ -89,13 +75,9 @@ def score_rows(
         if out.zeros is not None:
             out.zeros[rows] = part.zeros
 
-    block_bytes = STORED_BYTES if is_sparse(x) else block_bytes
-    blocks = row_blocks(x.shape[0], bytes_per_row(x) * max(1, 4 // x.dtype.itemsize), block_bytes=block_bytes)
-    if threads:
-        in_threads(block, blocks)
-    else:
-        for rows in blocks:
-            block(rows)
+    block_bytes = STORED_BYTES if is_sparse(x) else None
+    row_bytes = bytes_per_row(x) * max(1, 4 // x.dtype.itemsize)
+    in_threads(block, row_blocks(x.shape[0], row_bytes, block_bytes=block_bytes))
     return out
 
 
@@ -172,8 +154,8 @@ def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] |
     if table.zeros is not None and not any(np.any(z) for z in jax.tree.leaves((table.zeros, table.zero_offset))):
         table = table._replace(zeros=None, zero_offset=None)
     single = single_precision(table.condition)
-    # products use the transposes of coefficients, which this order makes contiguous in memory
-    tables = in_precision(table, order="F")
+    # converted on first use; products use the transposes of coefficients, which order F makes contiguous in memory
+    tables = cache(lambda dtype: jax.tree.map(lambda a: a.astype(dtype, "F", copy=False), table))
 
     def of_block(block: Array, dtype: Any) -> LogProb:
         rows = block
@@ -186,9 +168,7 @@ def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] |
         return part
 
     def score(x: Array) -> LogProb:
-        return score_rows(
-            of_block, x, len(table.coefficients[0]), zeros=table.zeros is not None, single=single, threads=True
-        )
+        return score_rows(of_block, x, len(table.coefficients[0]), zeros=table.zeros is not None, single=single)
 
     return score
 

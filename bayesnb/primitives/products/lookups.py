@@ -12,7 +12,7 @@ import numpy as np
 from bayesnb.arrays.compiled import compiled, compiled_unless_few, for_loops
 from bayesnb.arrays.compute import compute_rows
 from bayesnb.arrays.placement import Array, on_host
-from bayesnb.arrays.sparse import bytes_per_row, cells_by_row, is_sparse, part_of, sums_between
+from bayesnb.arrays.sparse import bytes_per_row, cells_by_row, is_sparse, sums_between
 from bayesnb.arrays.threads import in_threads, merge_in_threads, row_blocks
 from bayesnb.numerics import log_gamma
 from bayesnb.numerics.log_prob import LogProb
@@ -46,7 +46,7 @@ def _on_host(codes: Callable[[Array], Codes], table: LogProb) -> Callable[[Array
         return jax.tree.map(lambda part: _look_up(coded.cells, coded.starts, part), tables)
 
     def score(x: Array) -> LogProb:
-        return score_rows(of_block, x, num_classes, zeros=zeros is not None, single=False, threads=True)
+        return score_rows(of_block, x, num_classes, zeros=zeros is not None)
 
     return score
 
@@ -84,9 +84,6 @@ def _gather(table: Array, coded: Codes) -> Array:
     return jax.lax.scan(add, start, (places.T, seen.T))[0]
 
 
-SHARED_BYTES = 1 << 25
-"""Bytes of counts that share a table: the more, the more often an entry is used again."""
-
 PART_BYTES = 1 << 19
 """Bytes of counts that one thread reads at a time."""
 
@@ -121,9 +118,7 @@ def log_rising(a: Array, x: Any, unit: Array | None = None) -> Array:
     """
     if not on_host(a, x):
         return _total(a, (jnp.asarray(x), jnp.ones((x.shape[0], 1)) if unit is None else jnp.asarray(unit)[:, None]))
-    blocks = row_blocks(x.shape[0], bytes_per_row(x), SHARED_BYTES)
-    parts = [_rise_block(a, part_of(x, rows), None if unit is None else unit[rows]) for rows in blocks]
-    return np.concatenate(parts) if parts else np.zeros((0, len(a)))
+    return _rise_on_host(a, x, unit) if x.shape[0] else np.zeros((0, len(a)))
 
 
 def rising_and_linear(family: Any, a: Array, linear: Score) -> Score:
@@ -140,7 +135,7 @@ def rising_and_linear(family: Any, a: Array, linear: Score) -> Score:
     return score
 
 
-def _rise_block(a: Array, x: Any, unit: Array | None) -> Array:
+def _rise_on_host(a: Array, x: Any, unit: Array | None) -> Array:
     cells, pointers = cells_by_row(x)
     cells, columns = for_loops(cells), x.indices if is_sparse(x) else None
     parts = [pointers[rows.start : rows.stop + 1] for rows in row_blocks(x.shape[0], bytes_per_row(x), 0, PART_BYTES)]

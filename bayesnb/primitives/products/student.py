@@ -68,7 +68,7 @@ def log_student(table: Student, x: Array) -> Array:
             finite = compute(_careful, table, pad_rows(block))[: len(block)]
         return LogProb(finite, None)
 
-    return score_rows(score, x, len(power), zeros=False, single=single, threads=True).finite
+    return score_rows(score, x, len(power), single=single).finite
 
 
 @jax.jit
@@ -105,7 +105,7 @@ def log_student_mixture(own: Student, pooled: Student, log_odds: Array, x: Array
             total = compute(_careful_mixture, own, pooled, log_odds, pad_rows(block))[: len(block)]
         return LogProb(total, None)
 
-    return score_rows(score, x, len(own.loc), zeros=False, single=False, threads=True).finite
+    return score_rows(score, x, len(own.loc)).finite
 
 
 @jax.jit

@@ -7,7 +7,11 @@ segmentations is a polynomial of degree C in p, so Gauss and Legendre's rule wit
 The prior is that of Boulle, MODL: a Bayes optimal discretization method (2006).
 """
 
-from bayesnb.primitives.segmentations.best import best_segmentation, log_prior_of_count
-from bayesnb.primitives.segmentations.sums import draw_segmentation, sum_segmentations
+from bayesnb.primitives.segmentations.sums import (
+    best_segmentation,
+    draw_segmentation,
+    log_prior_of_count,
+    sum_segmentations,
+)
 
 __all__ = ["best_segmentation", "draw_segmentation", "log_prior_of_count", "sum_segmentations"]
