@@ -85,10 +85,9 @@ class Spelling(NamedTuple):
 
     def read(self, params: Mapping[str, Array]) -> dict[str, Array]:
         """The canonical parameters of the program's."""
-        shapes = {site.name: site.shape for site in self.sites}
-        names = dict(self.hyper)
-        kept = {names.get(name, name): value for name, value in params.items() if name not in shapes}
-        return {site.name: make_site(site, params, shapes, inverse=False) for site in self.canonical} | kept
+        sites, names = {site.name for site in self.sites}, dict(self.hyper)
+        kept = {names.get(name, name): value for name, value in params.items() if name not in sites}
+        return self.read_some(params) | kept
 
     def without(self, canonical: str) -> Spelling:
         """The spelling for a model in which this canonical site is known, so that the program's site is left out."""
@@ -100,19 +99,11 @@ class Spelling(NamedTuple):
         used = {part.source for site in self.sites for part in site.parts}
         return [*(site.name for site in self.sites), *(name for name in canonical if name not in used)]
 
-    def sample(self, laws: Mapping[str, dist.Distribution], found: Mapping[str, Array]) -> dict[str, Array]:
-        """Sample the sites whose sources all have a law, inside a NumPyro program, except those already ``found``."""
-        drawn = {}
-        for site in self.sites:
-            if site.name not in found and site.sources <= laws.keys():
-                drawn[site.name] = numpyro.sample(site.name, SpelledLaw(site, laws, self.canonical))
-        return drawn
-
-    def read_some(self, found: Mapping[str, Array]) -> list[tuple[Site, Array]]:
+    def read_some(self, found: Mapping[str, Array]) -> dict[str, Array]:
         """The canonical sites that these values of the program's sites determine."""
         shapes = {site.name: site.shape for site in self.sites}
         known = [site for site in self.canonical if site.sources <= found.keys()]
-        return [(site, make_site(site, found, shapes, inverse=False)) for site in known]
+        return {site.name: make_site(site, found, shapes, inverse=False) for site in known}
 
     def rows(self, X: Any, single: bool) -> Any:
         """Rows by the program's sites as rows by block, [N, D].
@@ -163,14 +154,17 @@ def sample_spelled(model: Specification, spelling: Spelling) -> dict[str, Array]
         orders = [[name for name in laws if name.startswith(f"{block}_")] for block in model.families]
         ready = {name: laws[name] for names in orders for name in names[: stage + 1]}
         ready |= {name: laws[name] for name in laws if name == "class_probs"}
-        found |= spelling.sample(ready, found)
+        for site in spelling.sites:
+            if site.name not in found and site.sources <= ready.keys():
+                found[site.name] = numpyro.sample(site.name, SpelledLaw(site, ready, spelling.canonical))
         spelled = {part.source for site in spelling.sites for part in site.parts}
         own = {name: law for name, law in ready.items() if name not in spelled and name not in found}
         found |= {name: numpyro.sample(name, law) for name, law in own.items()}
         own_values |= {name: found[name] for name in own}
-        known = own_values | {site.name: value for site, value in spelling.read_some(found)}
-    fixed = {name: site["value"] for name, site in trace.items() if name == "class_probs" and name not in laws}
-    return found | {name: numpyro.deterministic(name, value) for name, value in fixed.items()}
+        known = own_values | spelling.read_some(found)
+    if "class_probs" in trace and "class_probs" not in laws:
+        found["class_probs"] = numpyro.deterministic("class_probs", trace["class_probs"]["value"])
+    return found
 
 
 class SpelledLaw(dist.Distribution):

@@ -281,11 +281,10 @@ def compose(
         families[block.name] = make_family(block, known)
     concentration: Any = 1.0
     if CLASS_PROBS in matches.fed:
-        values = find_prior(
-            CLASS_PROBS, DIRICHLET, "probs", lambda at: DIRICHLET.prior_terms("probs", {"probs": at[CLASS_PROBS]})
-        )
-        if values:
-            concentration = known_or_hyper(matches, settings, values["concentration"], "class_concentration", hyper)
+        of_probs = lambda at: DIRICHLET.prior_terms("probs", {"probs": at[CLASS_PROBS]})  # noqa: E731
+        of_classes = find_prior(CLASS_PROBS, DIRICHLET, "probs", of_probs)
+        if of_classes:
+            concentration = known_or_hyper(matches, settings, of_classes["concentration"], "class_concentration", hyper)
     idle = [name for name in matches.hyper if name not in hyper]
     for name in idle:
         if same(matches.latents[name].values, matches.latents[name].values[:1]).all():

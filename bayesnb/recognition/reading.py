@@ -117,7 +117,7 @@ class _Dirichlet(Reading):
         return {"concentration": concentration}, (concentration > 0).all(axis=-1)
 
 
-DIRICHLET = _Dirichlet(Family)
+DIRICHLET = _Dirichlet(Categorical)
 """Of the class probabilities."""
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import jax
 import numpy as np
@@ -33,13 +33,6 @@ from bayesnb.results.intervals import Interval, ParameterDraws
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import check_rows, columns_of, totals_vary
 from bayesnb.rows.statistics import ModelStatistics
-
-
-class _Place(NamedTuple):
-    """Whether numbers are traced, and whether they are numpy's."""
-
-    traced: bool
-    at_host: bool
 
 
 class Classifier(Node):
@@ -149,25 +142,27 @@ class Classifier(Node):
     def arrays(self, X: Rows) -> dict[str, Array]:
         """Rows [N, D] by block, checked against the fit; ValueError if they do not fit."""
         model = arguments.require_one_fit(self.model)
-        sparse = not self._place.traced
-        return check_rows(model.families, model.single, model.by_block(X), self.columns(), sparse=sparse)
+        traced, _ = self._place
+        return check_rows(model.families, model.single, model.by_block(X), self.columns(), sparse=not traced)
 
     def _score_rows(self, arrays: dict[str, Array]) -> LogProb:
         """The scores of checked rows: numpy rows on the host, wherever the fit is; JAX rows in one compiled call."""
-        if self._place.traced or not (on_host(arrays) or (is_traced(arrays) and self._place.at_host)):
+        traced, at_host = self._place
+        if traced or not (on_host(arrays) or (is_traced(arrays) and at_host)):
             return _scores(self, arrays)
         # under a user's jit, too, the tables of a fit of numpy arrays are computed only once
         return self._host_score(arrays)
 
     @cached_property
-    def _place(self) -> _Place:
+    def _place(self) -> tuple[bool, bool]:
+        """Whether the fit's numbers are traced, and whether they are numpy's."""
         leaves = jax.tree.leaves(self)
-        return _Place(is_traced(leaves), on_host(leaves))
+        return is_traced(leaves), on_host(leaves)
 
     @cached_property
     def _host_score(self) -> Score:
         """The scorer of numpy rows, cached at the first prediction."""
-        return (self if self._place.at_host else to_host(self))._scorer()
+        return (self if self._place[1] else to_host(self))._scorer()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in ("_place", "_host_score")}

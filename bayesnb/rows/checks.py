@@ -58,8 +58,9 @@ def check_shapes(
             raise ValueError(f"the model has one block, so X is an array [N, D], got a dict with {quote(X)}")
         X = {"x": X}
     elif not isinstance(X, Mapping):
+        kind = f"an array of shape {X.shape}" if hasattr(X, "shape") else type(X).__name__
         raise ValueError(
-            f"the model has the blocks {quote(families)}: X is a dict of arrays by those names, got {_kind(X)}"
+            f"the model has the blocks {quote(families)}: X is a dict of arrays by those names, got {kind}"
         )
     if set(X) != set(families):
         raise ValueError(f"the model has the blocks {quote(families)}, X has {quote(X)}: the names must be the same")
@@ -74,8 +75,7 @@ def check_shapes(
         require_jax()
         arrays = {name: jnp.asarray(x) for name, x in arrays.items()}
     for name, family in families.items():
-        found = columns_in(family, arrays[name])
-        expected = (columns or {}).get(name)
+        found, expected = columns_in(family, arrays[name]), (columns or {}).get(name)
         expected = family.declared_columns if expected is None else expected
         if expected not in (None, found):
             raise ValueError(f"block {name!r} has {found} columns, the model has {expected}")
@@ -110,16 +110,17 @@ def check_values(
     [N] or [N, K], may hold anything.
     """
 
-    return {
-        name: _check_block(partial(check_cells, families[name], name, fit), x, weight) for name, x in arrays.items()
-    }
+    for name, x in arrays.items():
+        check = partial(check_cells, families[name], name, fit)
+        if on_host(x):
+            in_threads(partial(_check_some, check, x), row_blocks(x.shape[0], bytes_per_row(x)))
+        else:
+            arrays = {**arrays, name: checked(check, x, *([weight] if weight is not None and is_traced(x) else []))}
+    return dict(arrays)
 
 
-def _check_block(check: Callable[..., Array], x: Array, weight: Array | None) -> Array:
-    if not on_host(x):
-        return checked(check, x, *([weight] if weight is not None and is_traced(x) else []))
-    in_threads(lambda rows: check(part_of(x, rows, order="K")), row_blocks(x.shape[0], bytes_per_row(x)))
-    return x
+def _check_some(check: Callable[..., Array], x: Array, rows: slice) -> None:
+    check(part_of(x, rows, order="K"))
 
 
 def check_cells(family: Family, name: str, fit: bool, x: Array, weight: Array | None = None) -> Array:
@@ -183,29 +184,26 @@ def _(family: Any, block: str) -> None:
         check_in_float32(one, block)
 
 
-@singledispatch
-def accepts(family: Any, statistics: Any) -> bool:
+def accepts(family: Family, statistics: Any) -> bool:
     """True if the statistics are of this family."""
-    return isinstance(statistics, family.statistics_type)
+    return isinstance(statistics, family.statistics_type) and _fit_family(family, statistics)
 
 
-@accepts.register(Categorical)
+@singledispatch
+def _fit_family(family: Any, statistics: Any) -> bool:
+    """Whether statistics of the right type have the family's categories or edges."""
+    del family, statistics
+    return True
+
+
+_fit_family.register(Categorical, lambda family, counted: counted.sizes == family.sizes_of(len(counted.sizes)))
+_fit_family.register(Views, lambda family, counted: all(accepts(one, counted.of(one)) for one in family.fitted))
+
+
+@_fit_family.register(Histogram)
 def _(family: Any, statistics: Any) -> bool:
-    known = isinstance(statistics, family.statistics_type)
-    return known and statistics.sizes == family.sizes_of(len(statistics.sizes))
-
-
-@accepts.register(Histogram)
-def _(family: Any, statistics: Any) -> bool:
-    if not isinstance(statistics, family.statistics_type) or np.shape(statistics.counts)[-1] != family.cells:
-        return False
-    return family.atoms is None or same_cells(family.edges, statistics.edges)
-
-
-@accepts.register(Views)
-def _(family: Any, statistics: Any) -> bool:
-    known = isinstance(statistics, family.statistics_type)
-    return known and all(accepts(one, statistics.of(one)) for one in family.fitted)
+    has_cells = np.shape(statistics.counts)[-1] == family.cells
+    return has_cells and (family.atoms is None or same_cells(family.edges, statistics.edges))
 
 
 def match_statistics(families: Mapping[str, Family], num_classes: int | None, resolved: bool, given: Any) -> None:
@@ -280,10 +278,6 @@ def _read(family: Family, name: str, x: Any) -> Array:
 def quote(mapping: Mapping[str, Any]) -> str:
     """The names in a dict, each in quotes."""
     return ", ".join(repr(name) for name in mapping) or "nothing"
-
-
-def _kind(x: Any) -> str:
-    return f"an array of shape {x.shape}" if hasattr(x, "shape") else type(x).__name__
 
 
 @singledispatch
