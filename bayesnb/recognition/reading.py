@@ -37,7 +37,7 @@ class Reading:
     laws: ClassVar[tuple[type[dist.Distribution], ...]] = ()
     """NumPyro's classes of the likelihood, with attributes that have the sites' names."""
 
-    def __init__(self, family: type[Family]) -> None:
+    def __init__(self, family: Any) -> None:
         self.family = family
 
     def support(self, site: str) -> Constraint:
@@ -117,7 +117,7 @@ class _Dirichlet(Reading):
         return {"concentration": concentration}, (concentration > 0).all(axis=-1)
 
 
-DIRICHLET = _Dirichlet(Categorical)
+DIRICHLET = _Dirichlet(Family)
 """Of the class probabilities."""
 
 
