@@ -178,15 +178,19 @@ def with_indicators(schema: Any, X: Any, missing: Any, before: Any = None) -> An
             f"missing={missing!r} takes one array or data frame, and X is {held}: leave it out, and give zeros and "
             "ones for missing cells as columns of their own"
         )
+    for word in missing.values() if isinstance(missing, Mapping) else [missing]:
+        if word is None or word == INFORMATIVE:
+            continue
+        if not isinstance(word, str) and word is missing:
+            raise DataError(
+                f"missing must be None, '{INFORMATIVE}' for all columns that have missing cells, or a dict by column, "
+                f"such as {{'{schema.names[0]}': '{INFORMATIVE}'}}, got {missing!r}"
+            )
+        hint = closest(word, [INFORMATIVE]) if isinstance(word, str) else ""
+        raise DataError(f"unknown value {word!r} for missing: expected '{INFORMATIVE}' or None{hint}")
     if isinstance(missing, Mapping):
         names = expand(_by_name(missing, schema), schema.names)
         return replace(schema, informative=tuple(p for p, name in enumerate(schema.names) if name in names))
-    if not isinstance(missing, str):
-        raise DataError(
-            f"missing must be None, '{INFORMATIVE}' for all columns that have missing cells, or a dict by column, such "
-            f"as {{'{schema.names[0]}': '{INFORMATIVE}'}}, got {missing!r}"
-        )
-    _check(missing)
     kept = [place for place, column in enumerate(schema.each) if column.reason != ASKED]
     return replace(schema, informative=tuple(place for place in kept if _some_missing(X, place)))
 
@@ -195,17 +199,10 @@ def _by_name(missing: Mapping[Any, Any], schema: Schema) -> dict[str, Any]:
     """The words by name; the columns of an array are named by their positions."""
     by_name, width = {}, len(schema.names)
     for key, word in missing.items():
-        _check(word)
         for one in key if isinstance(key, range) else (key,):
             by_position = not schema.named and isinstance(one, int | np.integer)
             by_name[f"x{one + width * (one < 0)}" if by_position else str(one)] = word
     return by_name
-
-
-def _check(word: Any) -> None:
-    if word is not None and word != INFORMATIVE:
-        hint = closest(word, [INFORMATIVE]) if isinstance(word, str) else ""
-        raise DataError(f"{word!r} says nothing known of missing cells: expected '{INFORMATIVE}' or None{hint}")
 
 
 def _some_missing(X: Any, position: int) -> bool:

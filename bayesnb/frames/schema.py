@@ -28,9 +28,6 @@ from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
 
 Likelihoods = Family | dict[str, Family]
 
-FEW_COLUMNS = 8
-"""The most columns of a frame that are read one by one; more are selected from it first."""
-
 MOST_CODES = 1 << 20
 """Maximum number of codes in a column of an array; a column with more probably identifies rows."""
 
@@ -289,14 +286,8 @@ def _read_floats(columns: Sequence[Column], frame: Frame) -> Array | None:
     """Columns of numbers read at once, which is faster; None if some are not float64, or a cell may be refused."""
     if columns[0].kind not in ("normal", "histogram", "own") or {column.text for column in columns} != {False}:
         return None
-    names = [column.name for column in columns]
-    if len(names) <= FEW_COLUMNS:
-        read = [frame.get_column(name) for name in names]
-        floats = all(column.dtype == nw.Float64 for column in read)
-        cells = np.stack([column.to_numpy() for column in read], axis=1) if floats else None
-    else:
-        types = frame.schema
-        cells = frame.select(names).to_numpy() if all(types[name] == nw.Float64 for name in names) else None
+    read = frame.select([column.name for column in columns])
+    cells = read.to_numpy() if {*read.schema.values()} == {nw.Float64} else None
     valid = cells is not None and cells.dtype == np.float64 and all_within(cells, LARGEST_CELL)
     return np.ascontiguousarray(cells) if valid else None
 

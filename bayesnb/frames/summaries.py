@@ -11,12 +11,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from bayesnb.arrays.compiled import compiled_unless_few
 from bayesnb.frames.series import (
     DATES,
     FLAGS,
     WITH_CATEGORIES,
-    Array,
     are_missing,
     declared_categories,
     factorise,
@@ -175,47 +173,28 @@ def summarise_column(
 
 def _of_numbers(cells: nw.Series[Any], place: Callable[[int], str], inferred: bool) -> Summary:
     found = np.asarray(numbers(cells), np.float64)
-    missing, whole, low, high, farthest = _scan(found)
-    values, repeated = _distinct(found[:FIRST_CELLS])
+    present = found[~np.isnan(found)]
+    first = present[:FIRST_CELLS]
+    whole = all((some == np.rint(some)).all() for some in (first, present))
+    low, high = float(present.min()), float(present.max())
+    farthest = int(np.argmax(np.abs(found) == max(-low, high)))
+    values = pd.unique(first)
+    repeated = len(values) < len(first)
     # whole numbers without a repetition may be those of the rows
-    if inferred and len(values) > MOST_NUMBERS and (repeated or not whole):
-        kept = None
-    else:
-        values, repeated = _distinct(found)
-        kept = _keep_few(values)
+    many = inferred and len(values) > MOST_NUMBERS and (repeated or not whole)
+    if not many:
+        values = pd.unique(present)
+        repeated = len(values) < len(present)
     return Summary(
         cells.name,
-        len(found) - missing,
-        missing,
-        values=kept,
+        len(present),
+        len(found) - len(present),
+        values=None if many else _keep_few(pd.Index(values)),
         repeated=repeated,
         whole=whole,
         span=(low, high),
         largest=(float(found[farthest]), place(farthest)),
     )
-
-
-@compiled_unless_few
-def _scan(cells: Array) -> tuple[int, bool, float, float, int]:
-    """How many numbers are missing, whether the others are whole, their span, and the place of the largest in size."""
-    missing, broken, low, high, most, farthest = 0, 0, np.inf, -np.inf, -1.0, 0
-    for i in range(cells.shape[0]):
-        cell = cells[i]
-        if np.isnan(cell):
-            missing += 1
-        else:
-            broken += cell != np.rint(cell)
-            low, high = min(low, cell), max(high, cell)
-            if abs(cell) > most:
-                most, farthest = abs(cell), i
-    return missing, broken == 0, low, high, farthest
-
-
-def _distinct(cells: Array) -> tuple[pd.Index, bool]:
-    """The distinct numbers that are not missing, and whether one of them is repeated."""
-    present = cells[~np.isnan(cells)]
-    values = pd.Index(pd.unique(present))
-    return values, len(values) < len(present)
 
 
 def _keep_few(values: pd.Index) -> pd.Index | None:

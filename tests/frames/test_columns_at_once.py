@@ -23,13 +23,6 @@ FRAMES = {
 COLUMNS = [Column("c", "normal"), Column("a", "normal"), Column("b", "own")]
 
 
-@pytest.fixture(params=["one by one", "selected"])
-def reading(request, monkeypatch):
-    """Few columns are read one by one, more are selected from the frame."""
-    monkeypatch.setattr(schemas, "FEW_COLUMNS", 8 if request.param == "one by one" else 0)
-
-
-@pytest.mark.usefixtures("reading")
 @pytest.mark.parametrize("kind", FRAMES)
 def test_each_column_is_as_by_itself(kind):
     frame = nw.from_native(FRAMES[kind])
@@ -40,14 +33,12 @@ def test_each_column_is_as_by_itself(kind):
     assert together.flags.c_contiguous
 
 
-@pytest.mark.usefixtures("reading")
 def test_floats_are_read_at_once():
     frame = nw.from_native(FRAMES["pandas"])
     assert schemas._read_floats(COLUMNS, frame) is not None
     assert schemas._read_floats([*COLUMNS, Column("d", "normal")], frame.with_columns(nw.lit(1).alias("d"))) is None
 
 
-@pytest.mark.usefixtures("reading")
 @pytest.mark.parametrize("cell", [np.inf, 1e200])
 @pytest.mark.parametrize("columns", [COLUMNS[:1], COLUMNS[1:2] + COLUMNS[:1]])
 def test_a_cell_that_is_refused_alone_is_refused_among_others(cell, columns):
@@ -72,7 +63,6 @@ ODD = {
 }
 
 
-@pytest.mark.usefixtures("reading")
 @pytest.mark.parametrize("kind", ODD)
 def test_odd_columns_are_as_by_themselves(kind):
     frame, column = nw.from_native(ODD[kind]), Column("a", "normal")

@@ -199,9 +199,9 @@ def test_onnx_takes_missing_numbers_and_refuses_missing_texts(tmp_path):
         (
             {"age": "informativ"},
             FRAME,
-            "'informativ' says nothing known of missing cells: .*did you mean 'informative'",
+            "unknown value 'informativ' for missing: .*did you mean 'informative'",
         ),
-        ("ignored", FRAME, "'ignored' says nothing known of missing cells: expected 'informative' or None"),
+        ("ignored", FRAME, "unknown value 'ignored' for missing: expected 'informative' or None"),
         (["age"], FRAME, "missing must be None, 'informative' for all columns .* {'age': 'informative'}, got"),
         ({2: "informative"}, ARRAY, "there is no column 'x2' to treat as informative"),
         ({"age": "informative"}, ARRAY, "there is no column 'age' to treat as informative"),
