@@ -19,7 +19,7 @@ from bayesnb.families import Family
 from bayesnb.files.sources.batches import RowBatch, as_frame, read_ahead, row_batch
 from bayesnb.files.sources.csv import TEXT
 from bayesnb.files.sources.paths import keep
-from bayesnb.files.sources.source import Encoder, Source
+from bayesnb.files.sources.source import EncodedRows, Source
 from bayesnb.frames.choices import AUTO, choose_kinds
 from bayesnb.frames.columns import SKIP, Column, in_order
 from bayesnb.frames.inference import FEW, on_command_line, warnings_of
@@ -34,7 +34,7 @@ KEPT_BYTES = 512 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class Description(Encoder):
+class Description(EncodedRows):
     """The features and the classes of a source, which encode its rows.
 
     Attributes:
@@ -81,8 +81,8 @@ class Description(Encoder):
         del place
         self.schema.require(schema.names)
 
-    def find_classes(self, source: Source, num_classes: int | None, classes: list[Any] | None) -> tuple[int, None]:
-        del source, num_classes, classes
+    def find_classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, None]:
+        del num_classes, classes
         return len(self.classes), None
 
     def empty(self) -> Any:

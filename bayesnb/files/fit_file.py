@@ -17,7 +17,6 @@ from bayesnb.families import Family
 from bayesnb.files.counting import count, progress
 from bayesnb.files.description import Description, describe
 from bayesnb.files.sources.paths import open_data
-from bayesnb.files.sources.source import EncodedRows
 from bayesnb.frames.choices import AUTO
 from bayesnb.frames.inference import in_python
 from bayesnb.frames.series import Array, DataError
@@ -113,8 +112,7 @@ def fit_described(
     classifier = NaiveBayesClassifier(described.chosen or AUTO, **params)
     given = classifier.method, classifier.smoothing, schema, classes, classifier.class_prior
     model, powers = plan(*given, num_rows=described.num_rows, temper=classifier.temper)
-    rows = EncodedRows(described.source, described)
-    statistics = count(model, rows, num_classes=len(classes), checkpoint=checkpoint, progress_bar=progress_bar)
+    statistics = count(model, described, num_classes=len(classes), checkpoint=checkpoint, progress_bar=progress_bar)
     some = _some_rows(described, statistics) if powers else None
     return classifier.learned(schema, classes, model, statistics, some)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -14,33 +14,36 @@ from pyarrow import types
 
 from bayesnb.files.sources.batches import StreamError, at
 from bayesnb.files.sources.csv import TEXT
-from bayesnb.files.sources.source import Encoder, Source
+from bayesnb.files.sources.source import EncodedRows, Source
 from bayesnb.frames.series import Array, plain_text
 from bayesnb.rows.labelled_rows import Specification
 
 
 @dataclass(frozen=True)
-class ColumnChoice(Encoder):
+class ColumnChoice(EncodedRows):
     """The names of columns: for each block a list of names for each array it takes.
 
     Attributes:
+        source: Where the rows come from.
         single: True if X is an array, not a dict of arrays by block.
-        blocks: The features of each block.
+        lists: For each block a list of features for each array that it takes.
         label: The column of labels.
         weight: The column of weights, or None.
     """
 
+    source: Source
     single: bool
-    blocks: dict[str, tuple[list[str], ...]]
+    lists: dict[str, tuple[list[str], ...]]
     label: str
     weight: str | None
 
     @classmethod
-    def choose(cls, model: Specification, schema: pa.Schema, label: str | None, columns: Any, weight: Any) -> Self:
+    def choose(cls, model: Specification, source: Source, label: str | None, columns: Any, weight: Any) -> Self:
         """The columns of a model's blocks, as declared; for a single block, by default all remaining columns.
 
         ValueError if they do not fit the model.
         """
+        schema = source.schema
         if label is None:
             raise ValueError(f"label is missing: give the name of the column of labels, one of {schema.names}")
         if columns is None and model.single:
@@ -53,7 +56,7 @@ class ColumnChoice(Encoder):
             raise ValueError(f"columns must be {wanted}, got {columns!r}")
         if set(blocks) != set(model.families):
             raise ValueError(f"columns must be {wanted}, got names for {list(blocks)}")
-        chosen = cls(model.single, {b: _lists(b, blocks[b], wanted) for b in model.families}, label, weight)
+        chosen = cls(source, model.single, {b: _lists(b, blocks[b], wanted) for b in model.families}, label, weight)
         for name in (label, weight):
             if name in chosen.features:
                 raise ValueError(f"column {name!r} is a feature as well as the label or the weight")
@@ -62,7 +65,7 @@ class ColumnChoice(Encoder):
     @property
     def features(self) -> list[str]:
         """The distinct names of all features."""
-        names = (name for lists in self.blocks.values() for some in lists for name in some)
+        names = (name for lists in self.lists.values() for some in lists for name in some)
         return list(dict.fromkeys(names))
 
     @property
@@ -81,11 +84,11 @@ class ColumnChoice(Encoder):
         return {name: [pa.float64(), pa.bool_()] for name in self.names} | {self.label: labels}
 
     def description(self) -> Any:
-        return {"columns": self.blocks, "label": self.label, "weight": self.weight}
+        return {"columns": self.lists, "label": self.label, "weight": self.weight}
 
     def check(self, schema: pa.Schema, place: str) -> None:
         names = Counter(schema.names)
-        for name in (*self.features, *self.targets):
+        for name in self.names:
             if names[name] != 1:
                 found = f"{names[name]} columns" if names[name] else "no column"
                 raise StreamError(f"{place} has {found} {name!r}, its columns are {list(names)}")
@@ -102,16 +105,14 @@ class ColumnChoice(Encoder):
             if name == self.label and not (is_text(kind) or whole):
                 raise StreamError(f"{place}: the label column {name!r} holds {held}, expected whole numbers or text")
 
-    def find_classes(
-        self, source: Source, num_classes: int | None, classes: list[Any] | None
-    ) -> tuple[int, list[Any] | None]:
+    def find_classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, list[Any] | None]:
         if classes is not None:
             return len(classes), classes
-        text = is_text(source.schema.field(self.label).type)
+        text = is_text(self.source.schema.field(self.label).type)
         if num_classes is not None and not text:
             return num_classes, None
         found: set[Any] = set()  # a pass over the labels
-        for part in source.parts:
+        for part in self.source.parts:
             with at(f"{part.name} cannot be read"):
                 for batch in part.batches(self.targets, check=self.check):
                     with at(part.name):
@@ -123,7 +124,7 @@ class ColumnChoice(Encoder):
         return num_classes or max(len(found), 1), sorted(found)
 
     def empty(self) -> Any:
-        return self._collect({name: tuple(np.zeros((0, len(some))) for some in s) for name, s in self.blocks.items()})
+        return self._arrays(lambda names: np.zeros((0, len(names))))
 
     def encode(self, rows: pa.RecordBatch, classes: Sequence[Any] | None) -> tuple[Any, Array, Array | None]:
         """X, y and weights of a batch: null features are NaN; ValueError for a label that is null or unknown.
@@ -132,11 +133,7 @@ class ColumnChoice(Encoder):
         """
         weight = None if self.weight is None else _dense([rows.column(self.weight)])[:, 0]
         y = self._codes(rows.column(self.label), classes, weight)
-        arrays = {
-            name: tuple(_dense([rows.column(column) for column in some]) for some in lists)
-            for name, lists in self.blocks.items()
-        }
-        return self._collect(arrays), y, weight
+        return self._arrays(lambda names: _dense([rows.column(name) for name in names])), y, weight
 
     def _labels(self, batch: pa.RecordBatch, text: bool) -> set[Any]:
         """The distinct labels of a batch in rows of positive weight; ValueError unless they are text, if ``text``."""
@@ -147,8 +144,9 @@ class ColumnChoice(Encoder):
             column = column.filter(pc.greater(_plain(batch.column(self.weight)), 0.0))
         return set(column.unique().to_pylist()) - {None}
 
-    def _collect(self, arrays: dict[str, tuple[Array, ...]]) -> Any:
-        X = {name: parts[0] if len(parts) == 1 else parts for name, parts in arrays.items()}
+    def _arrays(self, read: Callable[[list[str]], Array]) -> Any:
+        arrays = {block: tuple(map(read, lists)) for block, lists in self.lists.items()}
+        X = {block: parts[0] if len(parts) == 1 else parts for block, parts in arrays.items()}
         return X["x"] if self.single else X
 
     def _codes(self, column: pa.Array, classes: Sequence[Any] | None, weight: Array | None) -> Array:

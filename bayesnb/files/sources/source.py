@@ -1,7 +1,7 @@
 """A source of rows: files or tables with the same columns, read one after the other in batches, and encoded as blocks.
 
-Whatever rows come from, they are read as a ``Source``. An ``Encoder`` chooses its columns and makes arrays of them:
-``ColumnChoice`` for columns that the user names, ``Description`` for those of a file that was described.
+Whatever rows come from, they are read as a ``Source``. ``EncodedRows`` choose its columns and make blocks of them:
+``ColumnChoice`` of columns that the user names, ``Description`` of those of a file that was described.
 """
 
 from __future__ import annotations
@@ -119,8 +119,15 @@ class Source:
             raise DataError(f"'{self.data}' has {header}no rows")
 
 
-class Encoder(ABC):
-    """Chooses columns of a source, and makes blocks of its rows."""
+class EncodedRows(ABC):
+    """The rows of a source as blocks, with the methods of ``ArrayBlocks``; they can be read repeatedly.
+
+    Attributes:
+        source: Where the rows come from. A subclass chooses its columns, and makes blocks of its rows.
+    """
+
+    source: Source
+    final = False  # a folder may get new files
 
     @property
     @abstractmethod
@@ -132,6 +139,11 @@ class Encoder(ABC):
         """Those of them to be read as text where a file has no types."""
         return ()
 
+    @property
+    def total(self) -> float:
+        """The size of all parts."""
+        return sum(part.size for part in self.source.parts)
+
     @abstractmethod
     def description(self) -> Any:
         """What a checkpoint must match to be valid, as JSON."""
@@ -141,9 +153,7 @@ class Encoder(ABC):
         """Raise StreamError unless a file of this schema, called ``place``, has these columns, with usable types."""
 
     @abstractmethod
-    def find_classes(
-        self, source: Source, num_classes: int | None, classes: list[Any] | None
-    ) -> tuple[int, list[Any] | None]:
+    def find_classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, list[Any] | None]:
         """K, and the labels that 0..K-1 encode (None if they are integers), given what the user declared."""
 
     @abstractmethod
@@ -158,39 +168,22 @@ class Encoder(ABC):
     def encode(self, rows: pa.RecordBatch, classes: Sequence[Any] | None) -> tuple[Any, Array, Array | None]:
         """X, y and weights of rows that count."""
 
-
-class EncodedRows:
-    """The rows of a source as blocks, with the methods of ``ArrayBlocks``; they can be read repeatedly."""
-
-    final = False  # a folder may get new files
-
-    def __init__(self, source: Source, encoder: Encoder) -> None:
-        self._source, self._encoder = source, encoder
-        self.total: float | None = sum(part.size for part in source.parts)
-
-    def description(self) -> Any:
-        return self._encoder.description()
-
     def read(self, position: Position) -> Any:
-        return [part.mark for part in self._source.parts[: position.done().part]]
-
-    def empty(self) -> Any:
-        return self._encoder.empty()
-
-    def find_classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, list[Any] | None]:
-        return self._encoder.find_classes(self._source, num_classes, classes)
+        """Marks that change if the parts before this position change, as JSON."""
+        return [part.mark for part in self.source.parts[: position.done().part]]
 
     def blocks(self, start: Position, classes: list[Any] | None) -> Generator[RowBlock]:
+        """The blocks after this position."""
         yield from read_ahead(self._blocks(start, classes))
 
     def _blocks(self, start: Position, classes: list[Any] | None) -> Iterator[RowBlock]:
-        encoder, done, num_rows = self._encoder, 0.0, start.rows
-        for index, part in enumerate(self._source.parts):
+        done, num_rows = 0.0, start.rows
+        for index, part in enumerate(self.source.parts):
             if index >= start.part:
                 first = start.row if index == start.part else 0
                 with at(f"{part.name} cannot be read"):
-                    for batch in part.batches(encoder.names, first, encoder.texts, encoder.check):
-                        labelled = encoder.labelled(batch)
+                    for batch in part.batches(self.names, first, self.texts, self.check):
+                        labelled = self.labelled(batch)
                         if not labelled.rows.num_rows:
                             continue
 
@@ -198,7 +191,7 @@ class EncodedRows:
                             return f"{name}, {batch.unit} {batch.numbers()[row]:,}"
 
                         def encode(some: slice, rows: pa.RecordBatch = labelled.rows) -> Any:
-                            return encoder.encode(rows[some], classes)
+                            return self.encode(rows[some], classes)
 
                         with at_row(part.name, labelled.rows.num_rows, encode, where):
                             X, y, weight = encode(slice(None))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -165,14 +166,14 @@ def open_source(
     choose = partial(ColumnChoice.choose, model, label=label, columns=columns, weight=weight)
     if isinstance(source, str | os.PathLike):
         files = open_files(Path(source))
-        chosen = choose(files.schema)
-        files = with_types(files, chosen.choices)
-        chosen.check(files.schema, f"'{files.data}'")
-        return EncodedRows(files, chosen)
+        chosen = choose(files)
+        chosen = replace(chosen, source=with_types(files, chosen.choices))
+        chosen.check(chosen.source.schema, f"'{files.data}'")
+        return chosen
     if isinstance(source, pa.Table | pa.RecordBatch):
         source = ds.dataset(source)
     if isinstance(source, ds.Dataset):
-        chosen = choose(source.schema)
+        chosen = choose(Source("", "", source.schema, []))
         chosen.check(source.schema, "the source")
         try:
             fragments = list(source.get_fragments())
@@ -181,10 +182,10 @@ def open_source(
             source = source.scanner(columns=chosen.names, batch_size=size, **READ_AHEAD).to_reader()
         else:
             parts = [_fragment_part(fragment, index, source.schema) for index, fragment in enumerate(fragments)]
-            return EncodedRows(Source("", "", source.schema, parts), chosen)
+            return replace(chosen, source=replace(chosen.source, parts=parts))
     if hasattr(source, "__arrow_c_stream__"):
         reader = pa.RecordBatchReader.from_stream(source)
-        chosen = choose(reader.schema)
+        chosen = choose(Source("", "", reader.schema, []))
         chosen.check(reader.schema, "the source")
         return ArrayBlocks(_blocks_of(reader, chosen, classes))
     if not isinstance(source, Iterable) or isinstance(source, dict):
