@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,23 +34,17 @@ if TYPE_CHECKING:
     from bayesnb.report.summary import Findings
 
 
-def parse_methods(given: str) -> tuple[str, ...]:
+def parse_parts(given: str) -> tuple[str, ...]:
     """Parse names such as `MLE,full Bayes`."""
-    names = tuple(dict.fromkeys(part.strip() for part in given.split(",") if part.strip()))
-    if not names:
-        raise click.BadParameter("no method is given")
-    return names
+    return tuple(part.strip() for part in given.split(",") if part.strip())
 
 
 def parse_sizes(given: str) -> tuple[int, ...]:
     """Parse numbers such as `20,50,100`."""
     try:
-        sizes = tuple(int(part) for part in given.split(",") if part.strip())
+        return tuple(map(int, parse_parts(given)))
     except ValueError as error:
         raise click.BadParameter(f"'{given}' is not a list of whole numbers such as 20,50,100") from error
-    if not sizes:
-        raise click.BadParameter("no size is given")
-    return sizes
 
 
 @click.command()
@@ -67,7 +62,7 @@ def parse_sizes(given: str) -> tuple[int, ...]:
     help="The most rows to score in each split, of the 30 % that are held out.",
 )  # fmt: skip
 @click.option(
-    "--methods", type=parse_methods, metavar="NAME,NAME,...",
+    "--methods", type=parse_parts, metavar="NAME,NAME,...",
     help="Methods, by the names in the output, such as 'MLE,full Bayes,tempered'.  [default: all but the rivals]",
 )  # fmt: skip
 @override_option("bernoulli", "categorical", "normal")
@@ -240,12 +235,8 @@ def _find(
     return Findings(experiment, result, evidence, pairs, check, skipped)
 
 
-PAUSE = 5.0
-"""Seconds between the lines in a log, and the shortest time that is worth a forecast."""
-
-
-SHORT_PAUSE = 1.0
-"""Seconds after a line before a fit that compiles is announced."""
+PAUSE = 5.0  # seconds between the lines in a log, and the shortest time that is worth a forecast
+SHORT_PAUSE = 1.0  # seconds after a line before a fit that compiles is announced
 
 
 class Watcher:
@@ -290,8 +281,7 @@ def watch(notes: Console, experiment: Experiment, methods: tuple[str, ...]) -> I
     with Progress(console=notes, transient=True, disable=not notes.is_terminal) as progress:
         task = progress.add_task("fitting", total=total)
 
-        def show(text: str) -> None:
-            notes.print(text, markup=False, soft_wrap=True)
+        show = partial(notes.print, markup=False, soft_wrap=True)
 
         def step(text: str) -> None:
             progress.update(task, advance=1, description=text)

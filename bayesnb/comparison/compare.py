@@ -151,8 +151,7 @@ def compare(
             found = []
             for record in _fits(experiment, size, methods, forecast, on_fit):
                 found.append(record)  # one by one, so that those before an error remain
-            result = _with_size(result, found)
-            on_size(result)
+            on_size(result := _with_size(result, found))
     except (KeyboardInterrupt, MemoryError, RuntimeError, ValueError) as error:
         some = not result.sizes
         if some:

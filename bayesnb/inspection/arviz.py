@@ -262,10 +262,14 @@ def site_axes(family: Any, site: str, columns: Sequence[Any]) -> Axes:
     return {"features": columns}
 
 
-@singledispatch
 def site_labels(family: Any, site: str, columns: Sequence[str]) -> tuple[str, ...]:
-    """A label for each entry of a site in one class."""
-    return tuple(", ".join(map(str, names)) for names in product(*site_axes(family, site, columns).values()))
+    """A label for each entry of a site in one class, such as ``colour = 2`` for a category."""
+    axes = {**site_axes(family, site, columns)}
+    first = next(iter(axes))
+    if first.startswith("categories_"):  # a site for each column
+        axes = {"features": [columns[int(first.removeprefix("categories_"))]], **axes}
+    between = " = " if any(axis.startswith("categories") for axis in axes) else ", "
+    return tuple(between.join(map(str, names)) for names in product(*axes.values()))
 
 
 @site_axes.register(Categorical)
@@ -275,13 +279,6 @@ def _(family: Any, site: str, columns: Sequence[Any]) -> Axes:
         return {"features": columns, "categories": range(max(sizes, default=1))}
     place = int(site.removeprefix("probs_"))
     return {f"categories_{place}": range(sizes[place])}
-
-
-@site_labels.register(Categorical)
-def _(family: Any, site: str, columns: Sequence[str]) -> tuple[str, ...]:
-    axes = site_axes(family, site, columns)
-    names = axes.get("features", [columns[int(site.removeprefix("probs_"))]] if family.site_a_column else [])
-    return tuple(f"{name} = {c}" for name in names for c in [*axes.values()][-1])
 
 
 @site_axes.register(MultivariateNormal)
@@ -304,6 +301,3 @@ def _(family: Any, site: str, columns: Sequence[Any]) -> Axes:
     names = ["+".join(str(name) for name, group in pairs if group == g) for g in range(family.num_groups)]
     axes = site_axes.dispatch(family.untied)(family, site, names)
     return {"groups" if axis == "features" else axis: labels for axis, labels in axes.items()}
-
-
-site_labels.register(TiedColumns, lambda family, site, columns: site_labels.dispatch(object)(family, site, columns))

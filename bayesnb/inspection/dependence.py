@@ -186,16 +186,11 @@ def dependence(
     fit = fit_statistics(specification, ForestStatistics(of_rows.class_counts, of_rows.blocks, pairs))
     names = [str(d) if single else f"{name}_{d}" for name, x in arrays.items() for d in range(x.shape[1])]
     places, starts = find_places(layout, families, arrays), starts_of(pairs.categories.sizes)
-    unique = [d for d, column in enumerate(places.T) if _is_nearly_unique(column[column < starts[d + 1]])]
+    codes = (column[column < starts[d + 1]] for d, column in enumerate(places.T))
+    unique = [d for d, seen in enumerate(codes) if 2 * len(np.unique(seen)) > len(seen)]
     back = np.ix_(layout.back, layout.back)
-    found = measure_pairs(fit)
-    per_row = np.where(found.cautious > STRONG, found.cautious, 0.0) / np.where(found.weight > 0, found.weight, 1.0)
-    nats, factor, per_row = (np.asarray(_symmetric(table)[back]) for table in (*found[:2], per_row))
-    return Dependence(tuple(names), nats, factor, per_row, tuple(sorted(layout.order[unique].tolist())))
-
-
-def _is_nearly_unique(codes: Array) -> bool:
-    return 2 * len(np.unique(codes)) > len(codes)
+    tables = (np.asarray(_symmetric(table)[back]) for table in measure_pairs(fit))
+    return Dependence(tuple(names), *tables, tuple(sorted(layout.order[unique].tolist())))
 
 
 def _symmetric(pairs: Array) -> Array:
@@ -219,19 +214,12 @@ def _family(x: Array, block: str) -> Family:
     return FAMILIES["categorical"](tuple(largest.astype(int) + 1))
 
 
-class Measures(NamedTuple):
-    """Mutual information in nats, log Bayes factor, the same without what few rows a category add to it, and the weight
-    of the rows with both cells; [F, F] each, in the order of tables.
+def measure_pairs(fit: ForestPosterior) -> tuple[Array, Array, Array]:
+    """The mutual information, the log Bayes factor and the evidence per row of every pair of columns, [F, F] each.
+
+    They are within the classes of a fit of forests, and in the order of its tables. The evidence per row leaves out
+    what few rows a category add to the factor.
     """
-
-    information: Array
-    evidence: Array
-    cautious: Array
-    weight: Array
-
-
-def measure_pairs(fit: ForestPosterior) -> Measures:
-    """The measures of every pair of columns of a fit of forests, within its classes."""
     parts, segments = forest_parts(fit), fit.layout.joined(fit.segments)
     evidence = compute(log_evidence_ratios, parts)
     evidence = np.maximum(evidence, evidence.T)
@@ -245,7 +233,8 @@ def measure_pairs(fit: ForestPosterior) -> Measures:
     own = ((weight - 1.0) * nats - 0.5 * np.log1p(weight))[:, first:, first:].sum(axis=0)
     cautious[first:, first:] = np.minimum(cautious[first:, first:], own)
     total = weight.sum(axis=0)
-    return Measures(_over((weight * nats).sum(axis=0), total), evidence, cautious, total)
+    sure = np.where(cautious > STRONG, cautious, 0.0)
+    return _over((weight * nats).sum(axis=0), total), evidence, sure / np.where(total > 0, total, 1.0)
 
 
 @jax.jit

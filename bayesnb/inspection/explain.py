@@ -200,16 +200,15 @@ class _LogOdds:
 
 def _beside(small: SeenWords, blocks: dict[str, slice], by_block: dict[str, Array]) -> Array:
     """The blocks concatenated, [N, K, F]; words that occur in no row add 0."""
-    first = next(iter(by_block.values()))
-    out = np.zeros((*first.shape[:2], max(places.stop for places in blocks.values())))
+    parts = []
     for block, places in blocks.items():
-        part, columns = by_block[block], small.columns.get(block)
-        if columns is None:
-            out[:, :, places] = part
-        else:
-            out[:, :, places][:, :, columns] = part[:, :, :-2]  # the last two: words in no row, and the length
-            out[:, :, places.stop - 1] = part[:, :, -1]
-    return out
+        part = by_block[block]
+        if block in small.columns:
+            shown = np.delete(part, -2, axis=2)  # without the words that are in no row; the last is the length
+            part = np.zeros((*part.shape[:2], places.stop - places.start))
+            part[:, :, [*small.columns[block], -1]] = shown
+        parts.append(part)
+    return np.concatenate(parts, axis=2)
 
 
 def _values(fit: Classifier, arrays: dict[str, Array], blocks: dict[str, slice]) -> Array:

@@ -265,11 +265,9 @@ def _costs_of_decisions(proba: Array, y: Array, x: Array) -> Array:
     """The costs of the decisions of least expected cost."""
     share = (y == 1).mean()
     miss, alarm = x / share, (1.0 - x) / (1.0 - share)
-    found = np.empty(len(x))
-    for place, (of_miss, of_alarm) in enumerate(zip(miss, alarm, strict=True)):
-        label = decide(proba, [[0.0, of_alarm], [of_miss, 0.0]]).labels
-        found[place] = np.where(y == 1, of_miss * (label == 0), of_alarm * (label == 1)).mean()
-    return found
+    labels = (decide(proba, [[0.0, a], [m, 0.0]]).labels for m, a in zip(miss, alarm, strict=True))
+    wrong = np.stack([(label != y)[:, None] & (y[:, None] == [1, 0]) for label in labels]).mean(axis=1)
+    return miss * wrong[:, 0] + alarm * wrong[:, 1]
 
 
 def _lowest(score: Array, y: Array, x: Array) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -178,9 +178,8 @@ def forest(
         lines = tuple(line for _, some in parts for line in some)
         if values.shape[1] == 1 < len(classes):
             classes = ("all classes",)
-    drawn = np.asarray(
-        ~np.isnan(values).all(axis=(0, 1))
-    )  # a recognised program may have one site per class or per column
+    # a recognised program may have one site per class or per column
+    drawn = np.asarray(~np.isnan(values).all(axis=(0, 1)))
     values, lines = values[..., drawn], tuple(line for line, seen in zip(lines, drawn, strict=True) if seen)
     mean, (low, high) = values.mean(axis=0), np.quantile(values, tails(level), axis=0)
     order = np.arange(len(lines)) if columns is None else np.asarray(columns)
@@ -260,19 +259,14 @@ POINTS = 301
 """The number of points on a plotted density."""
 
 
-class CellDensities(NamedTuple):
-    """``values`` [V] of one column, and ``densities`` [S, K, V], their densities or probabilities under every draw."""
-
-    values: Array
-    densities: Array
-
-
 @singledispatch
-def cell_densities(family: Any, params: Params, column: int) -> CellDensities:
-    """The values of a column and their densities, for draws of the parameters [S, K, D]."""
+def cell_densities(family: Any, params: Params, column: int) -> tuple[Array, Array]:
+    """Values [V] of a column and their densities or probabilities [S, K, V], for draws of the parameters [S, K, D]."""
     law = cell_law(family, params, column)
+    if not law.support.is_discrete and not np.all(law.variance):
+        raise ValueError(f"column {column} is constant in the fitted rows, so it has no density")
     values = _plotted_values(law)
-    return CellDensities(values, jnp.exp(law.log_prob(values[None, None])))
+    return values, jnp.exp(law.log_prob(values[None, None]))
 
 
 @singledispatch
@@ -300,12 +294,6 @@ def _plotted_values(law: dist.Distribution) -> Array:
     return np.linspace(max(low, least + (high - least) / POINTS) if np.isfinite(least) else low, high, POINTS)
 
 
-def _normal_law(loc: Array, variance: Array, column: int) -> dist.Distribution:
-    if not variance.all():
-        raise ValueError(f"column {column} is constant in the fitted rows, so it has no density")
-    return dist.Normal(loc, jnp.sqrt(variance))
-
-
 @cell_law.register(Binomial)
 def _(family: Any, params: Params, column: int) -> dist.Distribution:
     # if the totals come with the rows, show the distribution of one trial
@@ -314,38 +302,38 @@ def _(family: Any, params: Params, column: int) -> dist.Distribution:
 
 
 @cell_densities.register(Categorical)
-def _(family: Any, params: Params, column: int) -> CellDensities:
+def _(family: Any, params: Params, column: int) -> tuple[Array, Array]:
     probs = params[f"probs_{column}"] if family.site_a_column else params["probs"][:, :, column]
-    return CellDensities(np.arange(probs.shape[-1]), probs)
+    return np.arange(probs.shape[-1]), probs
 
 
 @cell_densities.register(Multinomial)
-def _(family: Any, params: Params, column: int) -> CellDensities:
+def _(family: Any, params: Params, column: int) -> tuple[Array, Array]:
     del family
-    return CellDensities(np.zeros(1), whole(params["probs"])[:, :, [column]])
+    return np.zeros(1), whole(params["probs"])[:, :, [column]]
 
 
 @cell_law.register(Normal)
 def _(family: Any, params: Params, column: int) -> dist.Distribution:
     loc, variance = (_at(family, site, params[site], column) for site in family.sites)
-    return _normal_law(loc, variance, column)
+    return dist.Normal(loc, jnp.sqrt(variance))
 
 
 @cell_law.register(NormalKnownVariance)
 def _(family: Any, params: Params, column: int) -> dist.Distribution:
     variance = jnp.broadcast_to(family.variance, jnp.shape(params["loc"])[-2:])
-    return _normal_law(_at(family, "loc", params["loc"], column), variance[:, column, None], column)
+    return dist.Normal(_at(family, "loc", params["loc"], column), jnp.sqrt(variance[:, column, None]))
 
 
 @cell_law.register(MultivariateNormal)
 def _(family: Any, params: Params, column: int) -> dist.Distribution:
     covariance = jnp.asarray(params["covariance"])[..., column, column, None]
     variance = covariance[:, None] if family.shared else covariance
-    return _normal_law(jnp.asarray(params["loc"])[..., column, None], variance, column)
+    return dist.Normal(jnp.asarray(params["loc"])[..., column, None], jnp.sqrt(variance))
 
 
 @cell_densities.register(Histogram)
-def _(family: Any, params: Params, column: int) -> CellDensities:
+def _(family: Any, params: Params, column: int) -> tuple[Array, Array]:
     one = slice(column, column + 1)
     edges, atoms, mass = (np.asarray(table[0])[one] for table in (family.edges, family.atoms, family.mass))
     known = edges[np.isfinite(edges)]
@@ -357,12 +345,9 @@ def _(family: Any, params: Params, column: int) -> CellDensities:
     draws = np.asarray(params["probs"])[:, :, one], np.asarray(params["cuts"])[:, None, one]
     probs = compute(segments.split, mass[None, None], *draws)[:, :, 0]
     inside = np.exp(log_density_inside(edges, atoms, values))
-    return CellDensities(values[:, 0], probs[:, :, find_cells(values, edges)[:, 0]] * inside[None, None, :, 0])
-
-
-cell_law.register(TiedColumns, lambda family, params, column: cell_law(family.wide, family.spread(params), column))
+    return values[:, 0], probs[:, :, find_cells(values, edges)[:, 0]] * inside[None, None, :, 0]
 
 
 @cell_densities.register(TiedColumns)
-def _(family: Any, params: Params, column: int) -> CellDensities:
+def _(family: Any, params: Params, column: int) -> tuple[Array, Array]:
     return cell_densities(family.wide, family.spread(params), column)

@@ -128,7 +128,7 @@ MISTAKES = {
     "a size too large": (None, ["good.csv", "--sizes", "10,29"], "size of 29 is more than the 28 training rows"),
     "a size too small": (None, ["good.csv", "--sizes", "0"], "size of 0 is too small"),
     "sizes that are words": (None, ["good.csv", "--sizes", "ten"], "'ten' is not a list of whole numbers"),
-    "no sizes": (None, ["good.csv", "--sizes", ","], "no size is given"),
+    "no sizes": (None, ["good.csv", "--sizes", ","], "no training size is given"),
     "no repeats": (None, ["good.csv", "--repeats", "0"], "0 is not in the range"),
     "an unknown column": (None, ["good.csv", "--as", "hight=normal"], "did you mean 'height'"),
     "an unknown kind": (None, ["good.csv", "--as", "height=gauss"], "one of bernoulli, categorical, normal"),
@@ -142,7 +142,7 @@ MISTAKES = {
     "a file on the way": (None, ["good.csv", "--out", "good.csv/out"], "is a file"),
     "a mistyped option": (None, ["good.csv", "--repeets", "3"], "--repeats"),
     "a method of another name": (None, ["good.csv", "--methods", "posterior"], "here it is called 'full Bayes'"),
-    "no method": (None, ["good.csv", "--methods", ","], "no method is given"),
+    "no method": (None, ["good.csv", "--methods", ","], "the methods must include 'full Bayes'"),
     "no data": (None, [], "Missing argument 'DATA'"),
 }
 
