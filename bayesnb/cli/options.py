@@ -118,45 +118,38 @@ def load_program(place: str) -> Callable[..., Any]:
 
     file, colon, name = place.rpartition(":")
     if not colon or Path(place).is_file():
-        file, name = place, ""
+        file, colon, name = place, "", ""
     path = Path(file)
     if not path.is_file():
         raise DataError(f"there is no model file '{path}'")
     if path.suffix != ".py":
         raise DataError(f"'{path}' is not a model file: give a Python file with a NumPyro program, such as normal.py")
+    module = f"model_file_{path.stem}"
     functions = {
         key: value
-        for key, value in _run(path).items()
-        if inspect.isfunction(value) and value.__module__ == _module_name(path) and not key.startswith("_")
+        for key, value in _run(path, module).items()
+        if inspect.isfunction(value) and value.__module__ == module and not key.startswith("_")
     }
-    if name:
-        if name not in functions:
-            raise DataError(f"'{path}' has no function '{name}'{closest(name, functions) or _listing(functions)}")
-        return functions[name]
-    if PROGRAM in functions or len(functions) == 1:
-        return functions.get(PROGRAM) or next(iter(functions.values()))
     if not functions:
         raise DataError(f"'{path}' has no function: a program is a function with numpyro.sample in it")
-    raise DataError(f"'{path}' has several functions{_listing(functions)}; give --model {path}:{next(iter(functions))}")
+    listed, first = ", ".join(functions), next(iter(functions))
+    name = name or (first if len(functions) == 1 else PROGRAM)
+    if name in functions:
+        return functions[name]
+    if colon:
+        raise DataError(f"'{path}' has no function '{name}'{closest(name, functions) or f': {listed}'}")
+    raise DataError(f"'{path}' has several functions: {listed}; give --model {path}:{first}")
 
 
-def _run(path: Path) -> dict[str, Any]:
+def _run(path: Path, module: str) -> dict[str, Any]:
     """What the file defines; the files beside it can be imported, as by `python FILE`."""
     from bayesnb.frames.series import DataError
 
     sys.path.insert(0, str(path.resolve().parent))
     try:
-        return runpy.run_path(str(path), run_name=_module_name(path))
+        return runpy.run_path(str(path), run_name=module)
     except (Exception, SystemExit) as error:
         words = " ".join(str(error).split())
         raise DataError(f"running '{path}' failed: {type(error).__name__}{f': {words}' if words else ''}") from error
     finally:
         sys.path.pop(0)
-
-
-def _module_name(path: Path) -> str:
-    return f"model_file_{path.stem}"
-
-
-def _listing(functions: dict[str, Any]) -> str:
-    return f": {', '.join(functions)}" if functions else ""

@@ -10,18 +10,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from bayesnb.comparison import metrics
 from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.methods import COMPARED, CURES, NAIVE_BAYES, REFERENCE, Method, check_methods
-from bayesnb.comparison.metrics import (
-    ReliabilityBins,
-    accuracy,
-    below_floor,
-    brier,
-    calibration_error,
-    log_loss,
-    mean_and_error,
-    reliability_bins,
-)
 from bayesnb.frames.series import Array
 
 TRIAL_ROWS = 5000
@@ -46,7 +37,7 @@ class Record:
     impossible: float
     fit_ms: float
     predict_ms: float
-    bins: ReliabilityBins = field(repr=False)
+    bins: metrics.ReliabilityBins = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +81,11 @@ class Comparison:
 
     def mean(self, size: int, method: str, metric: str) -> tuple[float, float]:
         """Mean and standard error of a metric over the splits."""
-        return mean_and_error(self.values(size, method, metric))
+        return metrics.mean_and_error(self.values(size, method, metric))
 
     def difference(self, size: int, method: str, metric: str) -> tuple[float, float]:
         """Mean and standard error of (method - full Bayes), paired: both saw the same rows of each split."""
-        return mean_and_error(self.values(size, method, metric) - self.values(size, REFERENCE, metric))
+        return metrics.mean_and_error(self.values(size, method, metric) - self.values(size, REFERENCE, metric))
 
     def cures(self, size: int) -> tuple[str, ...]:
         """The methods that lower the calibration error of full Bayes by more than two standard errors."""
@@ -104,7 +95,9 @@ class Comparison:
     def overconfidence(self, size: int, method: str) -> tuple[float, float]:
         """Mean and standard error over the splits of (mean of the largest probabilities - accuracy)."""
         splits = [record.bins for record in self.of(size, method)]
-        return mean_and_error(np.array([(s.confidence.sum() - s.correct.sum()) / s.count.sum() for s in splits]))
+        return metrics.mean_and_error(
+            np.array([(s.confidence.sum() - s.correct.sum()) / s.count.sum() for s in splits])
+        )
 
     def median(self, size: int, method: str, name: str) -> float:
         """Median of a field over the splits; used for times, which have long tails."""
@@ -201,13 +194,13 @@ def _fits(
             if experiment.repeats < FEWEST_TIMES:
                 _time(experiment, COMPARED[name], train, X_test)  # compiles, so that the times exclude it
             log_proba, fit_ms, predict_ms = _time(experiment, COMPARED[name], train, X_test)
-            counts = reliability_bins(log_proba, y_test)
+            counts = metrics.reliability_bins(log_proba, y_test)
             scores = {
-                "log_loss": log_loss(log_proba, y_test),
-                "brier": brier(log_proba, y_test),
-                "accuracy": accuracy(log_proba, y_test),
-                "ece": calibration_error(counts),
-                "impossible": below_floor(log_proba, y_test),
+                "log_loss": metrics.log_loss(log_proba, y_test),
+                "brier": metrics.brier(log_proba, y_test),
+                "accuracy": metrics.accuracy(log_proba, y_test),
+                "ece": metrics.calibration_error(counts),
+                "impossible": metrics.below_floor(log_proba, y_test),
             }
             forecast.add(size, name, time.perf_counter() - started)
             forecast.finish(size, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -104,7 +104,7 @@ def check_with_nuts(
     started = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        steps = {"num_samples": num_samples, "num_warmup": num_samples}
+        steps: Any = {"num_samples": num_samples, "num_warmup": num_samples}
         draws = fit_nuts(first.model, X, y, key=jax.random.key(seed), progress_bar=progress_bar, **steps)
         difference = np.abs(draws.predict_proba(X_test) - exact)
     return NutsCheck(

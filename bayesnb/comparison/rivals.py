@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
@@ -54,27 +53,21 @@ def fit_rival(
     Columns in other blocks than ``numbers`` are one-hot encoded, and a missing cell is a level of its own; numbers are
     standardised, and missing ones replaced by the column's mean. The seed is that of the random forest.
     """
-    num_numeric = sum(X[block].shape[1] for block in X if block in numbers)
-    num_columns = sum(values.shape[1] for values in X.values())
-    columns = list(range(num_columns))
-    levels, standardised = columns[: num_columns - num_numeric], columns[num_columns - num_numeric :]
+    num_levels = sum(values.shape[1] for block, values in X.items() if block not in numbers)
     features = make_column_transformer(
-        (OneHotEncoder(handle_unknown="ignore"), levels),
-        (make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()), standardised),
+        (OneHotEncoder(handle_unknown="ignore"), slice(0, num_levels)),
+        (make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()), slice(num_levels, None)),
     )
-    pipeline = make_pipeline(features, _classifier(method, y, seed))
+    classifier = RandomForestClassifier(NUM_TREES, random_state=seed)
+    if len(np.unique(y)) == 1:  # logistic regression refuses a single class
+        classifier = DummyClassifier()
+    elif method == "logistic regression":
+        classifier = LogisticRegression(max_iter=MOST_STEPS)
+    pipeline = make_pipeline(features, classifier)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # keep the result at the step limit, as a user would
         pipeline.fit(_matrix(X, numbers), y)
     return Rival(pipeline, num_classes, numbers)
-
-
-def _classifier(method: str, y: Array, seed: int) -> ClassifierMixin:
-    if len(np.unique(y)) == 1:  # logistic regression refuses a single class
-        return DummyClassifier()
-    if method == "logistic regression":
-        return LogisticRegression(max_iter=MOST_STEPS)
-    return RandomForestClassifier(NUM_TREES, random_state=seed)
 
 
 def _matrix(X: Mapping[str, Array], numbers: Collection[str]) -> Array:

@@ -201,7 +201,7 @@ def _observed_cells(model: NaiveBayes, X: Any) -> tuple[dict[str, Array], dict[s
     X = model.by_block(X)
     given = {block: X if model.single else X[block] for block in model.families}
     parts = {block: cells if isinstance(cells, tuple) else (cells,) for block, cells in given.items()}
-    data = {block: np.asarray(fill_masked(cells[0])) for block, cells in parts.items()}
+    data: dict[str, Array] = {block: np.asarray(fill_masked(cells[0])) for block, cells in parts.items()}
     return data, {f"{b}_total_count": np.asarray(fill_masked(cells[1])) for b, cells in parts.items() if cells[1:]}
 
 

@@ -189,8 +189,8 @@ def dependence(
     codes = (column[column < starts[d + 1]] for d, column in enumerate(places.T))
     unique = [d for d, seen in enumerate(codes) if 2 * len(np.unique(seen)) > len(seen)]
     back = np.ix_(layout.back, layout.back)
-    tables = (np.asarray(_symmetric(table)[back]) for table in measure_pairs(fit))
-    return Dependence(tuple(names), *tables, tuple(sorted(layout.order[unique].tolist())))
+    nats, factor, per_row = (np.asarray(_symmetric(table)[back]) for table in measure_pairs(fit))
+    return Dependence(tuple(names), nats, factor, per_row, tuple(sorted(layout.order[unique].tolist())))
 
 
 def _symmetric(pairs: Array) -> Array:

@@ -121,8 +121,10 @@ def quadratic_form(fit: PointEstimate) -> QuadraticForm:
     """
     blocks, intercept = _forms(fit)
     parts = {b: (np.zeros((*w.shape, w.shape[-1])) if a is None else a, w) for b, (a, w, _) in blocks.items()}
+    if fit.model.single:
+        return QuadraticForm(*parts["x"], intercept=intercept)
     matrices, weights = ({block: part[i] for block, part in parts.items()} for i in (0, 1))
-    return QuadraticForm(*(parts["x"] if fit.model.single else (matrices, weights)), intercept)
+    return QuadraticForm(matrices, weights, intercept)
 
 
 def _forms(fit: Any) -> tuple[dict[str, Any], Array]:

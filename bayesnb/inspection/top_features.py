@@ -184,9 +184,6 @@ def _means(family: Family, params: Params) -> Array:
         return means(family, params)
 
 
-_reference = jax.jit(NaiveBayes.reference)
-_divergence = jax.jit(lambda family, params, k, powers: raised_divergence(family, params, k, powers))
-
 FAR = 8.0
 """Quadrature ends where a standard normal has a probability of 1e-15 beyond."""
 
@@ -320,3 +317,7 @@ def _(family: Any, params: Params, k: int, powers: Array) -> Array:
 @divergence.register(TiedColumns)
 def _(family: Any, params: Params, k: int) -> Array:
     return divergence(family.wide, family.spread(params), k).sum(axis=1, keepdims=True)
+
+
+_reference = jax.jit(NaiveBayes.reference)
+_divergence = jax.jit(lambda family, params, k, powers: raised_divergence(family, params, k, powers))
