@@ -47,15 +47,6 @@ def all_within(x: Array, largest: float) -> bool:
     return isinstance(x, np.ndarray) and x.dtype.kind in "fiu" and not (np.abs(x) > largest).any()
 
 
-def square_sum(x: Array) -> float:
-    """The sum of the cells' squares, in one pass without a temporary; not finite if a cell is not."""
-    if not isinstance(x, np.ndarray):
-        return float(namespace(x).vdot(x, x))
-    cells = x.ravel(order="K")  # no copy if contiguous
-    with np.errstate(over="ignore", invalid="ignore"):
-        return float(np.einsum("i,i", cells, cells))  # BLAS wakes threads, milliseconds on a busy machine
-
-
 def largest_squarable(x: Array) -> float:
     """The largest number in rows of this dtype whose squares can be summed: numpy's are fitted in float64."""
     fitted = np.float64 if namespace(x) is np else jnp.promote_types(x.dtype, jnp.float32)
@@ -64,7 +55,11 @@ def largest_squarable(x: Array) -> float:
 
 def within_squares(x: Array, largest: float) -> bool:
     """True if it is known, by the sum of squares, that no cell is larger in size, or NaN."""
-    return not is_traced(x) and square_sum(x) <= largest**2
+    if not isinstance(x, np.ndarray):
+        return not is_traced(x) and float(jnp.vdot(x, x)) <= largest**2
+    cells = x.ravel(order="K")  # no copy if contiguous
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.einsum("i,i", cells, cells)) <= largest**2  # BLAS wakes threads, milliseconds on a busy machine
 
 
 def unless_all(seen: Array) -> Array | None:

@@ -6,6 +6,7 @@ numbers: as easy as 1, 2, 3 (2011), for Threefry and for numpy's Philox.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import jax
@@ -33,11 +34,6 @@ def _div(equation: Any) -> Function:
 
 def _rem(equation: Any) -> Function:
     return np.fmod if dtype_of(equation).kind == "f" else lambda a, b: np.where(b == 0, a, np.fmod(a, b))
-
-
-def _integer_pow(equation: Any) -> Function:
-    power = equation.params["y"]
-    return lambda x: x**power
 
 
 def _sign(equation: Any) -> Function:
@@ -289,9 +285,9 @@ RULES: dict[str, Rule] = {
         "add": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative, "square": np.square,
     }),
     **_for("iuwfd", {
-        "div": _div, "rem": _rem, "integer_pow": _integer_pow, "sign": _sign, "reduce_sum": _reduce(np.add),
-        "reduce_prod": _reduce(np.multiply), "cumsum": _accumulate(np.add), "cumprod": _accumulate(np.multiply),
-        "scatter-add": shapes.scatter(np.add),
+        "div": _div, "rem": _rem, "integer_pow": shapes.given("y", operator.pow), "sign": _sign,
+        "reduce_sum": _reduce(np.add), "reduce_prod": _reduce(np.multiply),
+        "cumsum": _accumulate(np.add), "cumprod": _accumulate(np.multiply), "scatter-add": shapes.scatter(np.add),
     }),
     **_for("iufd", {
         "cummax": _accumulate(np.maximum), "cummin": _accumulate(np.minimum), "dot_general": _dot_general,

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from bayesnb.arrays.cells import _count_others
 from bayesnb.numerics.log_prob import _normalise, _subtract_largest
 from bayesnb.primitives.products.lookups import _look_up
-from bayesnb.primitives.products.student import _log_squares
+from bayesnb.primitives.products.student import log_squares
 
 RNG = np.random.default_rng(0)
 LOGS = RNG.normal(size=(5, 11)) * 10.0 ** RNG.integers(-300, 300, (5, 11))
@@ -37,7 +37,7 @@ def squares(dtype):
         (_look_up, (abs(CODES).astype(np.uint8), STARTS, TABLE)),
         (_count_others, (abs(CODES).ravel().astype(np.uint8), 5)),
         (_look_up, (np.where(CODES < 0, np.nan, CODES), STARTS, TABLE)),
-        *[(_log_squares, squares(dtype)) for dtype in (np.float32, np.float64)],
+        *[(log_squares, squares(dtype)) for dtype in (np.float32, np.float64)],
         (_subtract_largest, (LOGS, np.empty(LOGS.shape))),
         *[(_normalise, (LOGS, np.exp(-np.abs(LOGS)) + 1e-300, logs)) for logs in (True, False)],
     ],

@@ -57,6 +57,7 @@ def log_student(table: Student, x: Array) -> Array:
     power = tables(np.float64).power.max(axis=1, initial=0.0)
 
     def score(block: Array, dtype: Any) -> LogProb:
+        block = for_loops(block)
         loc, precision, powers, _, centre, _ = tables(dtype)
         seen, offset = observed(block), tables(np.float64).offset.T
         finite = offset.sum(axis=0) if seen is None else seen @ offset
@@ -99,7 +100,8 @@ def log_student_mixture(own: Student, pooled: Student, log_odds: Array, x: Array
         both = scipy.special.log_expit(-log_odds) + base
         if seen is not None:
             base, both = np.where(seen, base, np.inf), np.where(seen, both, 0.0)
-        more = log_mixtures(block, own.centre[0], own.loc, own.precision, own.power, log_odds + own.offset, base)
+        shift = log_odds + own.offset
+        more = log_powers(for_loops(block), own.centre[0], own.loc, own.precision, own.power, shift, base)
         total = both.sum(axis=1)[:, None] + more
         if not np.isfinite(total).all():
             total = compute(_careful_mixture, own, pooled, log_odds, pad_rows(block))[: len(block)]
@@ -124,17 +126,13 @@ LARGE = 1e150
 """A double-precision product larger than this is not multiplied any further: its logarithm is taken."""
 
 
+@compiled_unless_few
 def log_squares(x: Array, centre: Array, loc: Array, precision: Array) -> Array:
     """sum_d log(1 + z^2) with z = (x_nd - centre_d - loc_kd) precision_kd, float64 [N, K]; NaN cells add nothing.
 
     Tables are [D] and [K, D], all of the dtype in which z is computed; the result is not finite on overflow. Factors
     1 + z^2 are multiplied and one logarithm is taken of many, in 0.1 of the time of numpy's log1p.
     """
-    return _log_squares(for_loops(x), centre, loc, precision)
-
-
-@compiled_unless_few
-def _log_squares(x: Array, centre: Array, loc: Array, precision: Array) -> Array:
     out = np.zeros((x.shape[0], loc.shape[0]))
     # a product is kept as 1 + excess, so that no digits are lost when all squares are small
     tile, excess = np.empty((TOGETHER, ROWS), centre.dtype), np.empty(ROWS, centre.dtype)
@@ -193,23 +191,15 @@ A5, A6, A7 = 1.818357216161805012e-01, 1.531383769920937332e-01, 1.4798198605116
 E2, E3, E4, E5, E6, E7, E8, E9, E10, E11 = (1.0 / math.factorial(n) for n in range(2, 12))
 
 
-def log_powers(x: Array, centre: Array, loc: Array, precision: Array, power: Array) -> Array:
-    """sum_d power_kd log(1 + z^2) with z = (x_nd - centre_d - loc_kd) precision_kd, [N, K]; NaN cells add nothing.
-
-    Tables are [D] and [K, D]; the result is not finite on overflow.
-    """
-    return _logs(for_loops(x), centre, loc, precision, power, None, None)
-
-
-def log_mixtures(
-    x: Array, centre: Array, loc: Array, precision: Array, power: Array, shift: Array, base: Array
-) -> Array:
-    """sum_d log(1 + exp(shift_kd - base_nd - power_kd log(1 + z^2))), [N, K]; cells whose base is inf add nothing."""
-    return _logs(for_loops(x), centre, loc, precision, power, shift, np.ascontiguousarray(base))
-
-
 @partial(compiled_unless_few, error_model="numpy", fastmath={"contract"})
-def _logs(x: Array, centre: Array, loc: Array, precision: Array, power: Array, shift: Any, base: Array | None) -> Array:
+def log_powers(
+    x: Array, centre: Array, loc: Array, precision: Array, power: Array, shift: Any = None, base: Any = None
+) -> Array:
+    """sum_d l_nkd, l = power_kd log(1 + z^2) with z = (x_nd - centre_d - loc_kd) precision_kd, float64 [N, K]; or with
+    ``shift`` [K, D] and ``base`` [N, D] sum_d log(1 + exp(shift_kd - base_nd - l_nkd)).
+
+    NaN cells add nothing, nor do those with an infinite base. The result is not finite on overflow.
+    """
     out = np.zeros((x.shape[0], loc.shape[0]))
     tile, total, excess = np.empty((x.shape[1], ROWS)), np.empty(ROWS), np.empty(ROWS)
     others = np.empty((x.shape[1], ROWS))
