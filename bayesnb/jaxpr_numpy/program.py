@@ -73,7 +73,8 @@ def prepare(
         hash(key[1])
     except TypeError:
         trace = _trace.__wrapped__
-    return Call(*(trace or _trace)(*key), leaves)
+    program, of_answer = (trace or _trace)(*key)
+    return Call(program, of_answer, leaves)
 
 
 def _kind(leaf: Any) -> tuple[Any, ...]:

@@ -69,7 +69,7 @@ def _reading(family: Any) -> Reading:
     return Reading(family)
 
 
-def reading_of(family: type[Family]) -> Reading:
+def reading_of(family: Any) -> Reading:
     """How the family, or the one that it is made of, looks in a program."""
     return _reading.dispatch(family)(family)
 
