@@ -63,8 +63,11 @@ class IncrementalClassifier(ClassifierMixin, BaseEstimator):
         Raises:
             ValueError: as for ``fit``, or if the classes differ from those of the first call.
         """
-        classes = declared_classes(getattr(self, "classes_", None), classes)
-        return self._add(X, y, classes, sample_weight, which="more" if self.__sklearn_is_fitted__() else "first")
+        known = getattr(self, "classes_", None)
+        if classes is None and known is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        known = known if classes is None else declared_classes(known, classes)
+        return self._add(X, y, known, sample_weight, which="more" if self.__sklearn_is_fitted__() else "first")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "statistics_")
@@ -125,30 +128,22 @@ def sorted_classes(classes: Any) -> Array:
 
 
 def declared_classes(before: Array | None, classes: Any, *, may_grow: bool = False) -> Array:
-    """The classes of a fit that were declared, sorted, in the first call or, if they ``may_grow``, later.
+    """The classes that a call declares, sorted.
 
     Raises:
-        ValueError: if they never were, or differ from those before, which they must contain if they ``may_grow``.
+        ValueError: if they differ from those before, which they must contain if they ``may_grow``.
     """
-    if classes is None:
-        if before is None:
-            raise ValueError("classes must be passed on the first call to partial_fit.")
-        return before
     declared = sorted_classes(classes)
     if before is None or np.array_equal(before, declared):
         return declared
+    absent = before[places_of(before.tolist(), declared.tolist()) == len(declared)]
+    if may_grow and not absent.size:
+        return declared
     if may_grow:
-        absent = before[places_of(before.tolist(), declared.tolist()) == len(declared)]
-        if not absent.size:
-            return declared
-        raise ValueError(
-            f"`classes={declared.tolist()}` lack the label {absent.tolist()[0]!r} of earlier rows: give all labels, or "
-            "leave it out"
-        )
-    raise ValueError(
-        f"`classes={declared.tolist()}` is not the same as on last call to partial_fit, was: {before.tolist()}; "
-        "leave it out, or fit again"
-    )
+        why = f"lack the label {absent.tolist()[0]!r} of earlier rows: give all labels, or leave it out"
+    else:
+        why = f"is not the same as on last call to partial_fit, was: {before.tolist()}; leave it out, or fit again"
+    raise ValueError(f"`classes={declared.tolist()}` {why}")
 
 
 def known_classes(before: Array | None, given: Any, class_prior: Any, *, declared: bool) -> Array | None:

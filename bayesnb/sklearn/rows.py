@@ -104,9 +104,8 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
         raise DataError(
             f"the data frame has {frame.shape[0]} rows and {frame.shape[1]} columns: give at least one of each"
         )
-    schema = None if reset or not named else estimator.schema_
-    if schema is not None and schema.named and schema.warn_of_extra(frame.columns):
-        frame = frame[schema.names]
+    if not reset and named and estimator.schema_.named and estimator.schema_.warn_of_extra(frame.columns):
+        frame = frame[estimator.schema_.names]
         X = frame.to_native()
     # scikit-learn ignores names if none is text, and raises an error if only some are
     validate_data(estimator, X, reset=reset, skip_check_array=True)

@@ -263,11 +263,7 @@ def _distribution(name: str, arguments: dict[str, Any]) -> dist.Distribution:
     cls = getattr(dist, name, None)
     if not (inspect.isclass(cls) and issubclass(cls, dist.Distribution)):
         raise ValueError(f"{name!r} is not a NumPyro distribution")
-    parameters = inspect.signature(cls.__init__).parameters
-    for argument, value in arguments.items():
-        if isinstance(value, str) and not isinstance(parameters[argument].default, str):
-            raise ValueError(f"{argument} of the distribution {name} must be a number, got {value!r}")
     with allow_promotion():
-        if "validate_args" in parameters:
+        if "validate_args" in inspect.signature(cls.__init__).parameters:
             cls(**arguments | {"validate_args": True})
         return cls(**arguments)

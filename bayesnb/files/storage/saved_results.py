@@ -15,7 +15,7 @@ from bayesnb.arrays.placement import allow_promotion, to_double
 from bayesnb.families import Multinomial, MultivariateNormal, Normal, Views
 from bayesnb.families.base import num_powers
 from bayesnb.families.hyperparameters import values_of
-from bayesnb.families.parts.support import BOUND, require_axes, require_finite_numbers, require_simplex
+from bayesnb.families.parts.support import BOUND, require_axes, require_finite_numbers
 from bayesnb.fits.averaged import AveragedPosterior
 from bayesnb.fits.bootstrap import Bootstrap
 from bayesnb.fits.em import EMEstimate
@@ -32,7 +32,7 @@ from bayesnb.numerics.covariances import variances
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.rows import arguments
-from bayesnb.rows.checks import accepts, check_fit, columns_behind, columns_of, match_statistics
+from bayesnb.rows.checks import accepts, check_fit, columns_behind, match_statistics
 from bayesnb.rows.statistics import ModelStatistics
 
 
@@ -66,13 +66,8 @@ def check_model(model: NaiveBayes) -> None:
             check_fit(family, np.zeros((0, size)), name)
     if model.spelling is not None:
         _check_spelling(model)
-    NaiveBayes(
-        families["x"] if model.single else families,
-        class_concentration=model.class_concentration,
-        class_probs=model.class_probs,
-        num_classes=model.num_classes,
-        priors=model.priors,
-    )
+    given = ("class_concentration", "class_probs", "num_classes", "priors")
+    NaiveBayes(families["x"] if model.single else families, **{name: getattr(model, name) for name in given})
 
 
 def _check_spelling(model: NaiveBayes) -> None:
@@ -213,7 +208,7 @@ def _(result: AveragedPosterior) -> None:
 @check_result.register
 def _(result: ForestPosterior) -> None:
     check_result(result.posterior)
-    check_statistics(result.statistics)
+    result.pairs.check()
     pairs, layout, families, columns = result.pairs, result.layout, result.model.families, result.model.columns
     sizes = tuple(size for name, family in families.items() for size in category_sizes(family, columns[name] or 0))
     of_columns = tuple(size for size in sizes if size)
@@ -253,26 +248,36 @@ def _(result: Draws) -> None:
         check_statistics(result.statistics, result.model)
         extra = hyperpriors(result.specification)
     params: dict[str, Any] = dict(result.model.own_params(_numbers("params", result.params)))
-    _check_draws(result.model.respell(None), {site: value for site, value in params.items() if site not in extra})
-    num_draws = len(next(iter(params.values())))
+    hyperparameters = {site: params.pop(site) for site in extra}
+    num_draws = _check_draws(result.model.respell(None), params)
     if type(result.num_chains) is not int or result.num_chains < 1 or num_draws % result.num_chains:
         raise ValueError(f"num_chains must divide the number of draws, {num_draws}, got {result.num_chains!r}")
-    for site, law in extra.items():
-        value = params.get(site, np.zeros(()))
+    for site, value in hyperparameters.items():
         with allow_promotion():
-            good = value.shape == (num_draws, *law.shape()) and np.isfinite(value).all()
-            if not good or not np.all(law.support(value)):
-                raise ValueError(f"params[{site!r}] must be {num_draws} draws in the support of {law!r}")
+            good = value.shape == (num_draws, *extra[site].shape()) and np.isfinite(value).all()
+            if not good or not np.all(extra[site].support(value)):
+                raise ValueError(f"params[{site!r}] must be {num_draws} draws in the support of {extra[site]!r}")
 
 
 @check_result.register
 def _(result: Bootstrap) -> None:
     check_result(result.estimate)
-    params, model = _numbers("params", result.params), result.estimate.model
-    _check_draws(model.respell(None), dict(model.own_params(params)))
+    params = _numbers("params", result.params)
+    _check_draws(result.estimate.model, params)
     for site, value in params.items():
         if value.shape[1:] != np.shape(result.estimate.params[site]):
             raise ValueError(f"params[{site!r}] must be replicates of the estimate's array, got shape {value.shape}")
+
+
+def _check_draws(model: NaiveBayes, params: Mapping[str, Any]) -> int:
+    """The number of draws, on the first axis; ValueError unless each is a valid set of the model's parameters."""
+    sizes = {len(value) for value in params.values()}
+    if len(sizes) != 1 or 0 in sizes:
+        raise ValueError(f"params must have as many draws at each site, and some, got {sorted(sizes)}")
+    (num_draws,) = sizes
+    for draw in range(num_draws):
+        arguments.check_params(model, {site: value[draw] for site, value in params.items()})
+    return num_draws
 
 
 @check_result.register
@@ -315,28 +320,3 @@ def _check_by_feature(owner: str, given: Any, sizes: Mapping[str, int | None]) -
         if value.shape not in ((1,), (sizes[name],)) or np.isnan(value).any():
             raise ValueError(f"{owner}[{name!r}] must be one number or one for each column, got shape {value.shape}")
     return arrays
-
-
-def _check_draws(model: NaiveBayes, params: dict[str, Any]) -> None:
-    """Raise ValueError unless each draw, on the first axis, is a valid set of the model's own parameters."""
-    if set(params) != set(model.sites()):
-        raise ValueError(f"params must have the sites {model.sites()}, got {list(params)}")
-    probs, common = params["class_probs"], model.common_sites()
-    if probs.ndim != 2 or not len(probs) or model.num_classes not in (None, probs.shape[1]):
-        raise ValueError(f"params['class_probs'] must be draws [S, {model.num_classes or 'K'}], got {probs.shape}")
-    require_simplex("class", "probs", probs)
-    for site, value in params.items():
-        shape = probs.shape[:1] if site in common else probs.shape
-        if value.shape[: len(shape)] != shape:
-            raise ValueError(f"params[{site!r}] must begin with the axes {shape}, got shape {value.shape}")
-    for block, of_block in model.block_params(params).items():
-        family = model.families[block]
-        if family.common_sites:
-            draws = [{site: value[s] for site, value in of_block.items()} for s in range(len(probs))]
-        else:  # check S draws of K classes as one set of S * K classes
-            draws = [{site: value.reshape(probs.size, *value.shape[2:]) for site, value in of_block.items()}]
-        for draw in draws:
-            family.check_params(draw, block)
-            columns = columns_of(family, draw)
-            if model.columns[block] not in (None, columns):
-                raise ValueError(f"params of block {block!r} have {columns} columns, not the model's")
