@@ -321,7 +321,6 @@ class NaiveBayesClassifier(IncrementalClassifier):
         return tags
 
     def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, which: Which) -> None:
-        settings.require(self.method, self.smoothing)
         settings.require_temper(self.temper, self.method)
         check_factors(self.forgetting, [], "forgetting")
         more = which == "more"

@@ -205,8 +205,9 @@ def specification(
     were inferred are seen by three views.
 
     Raises:
-        ValueError: for a model of other numbers of classes, and for invalid probabilities.
+        ValueError: for a method or smoothing that ``require`` refuses, and for invalid probabilities.
     """
+    require(method, smoothing)
     if isinstance(likelihoods, NaiveBayes):
         if likelihoods.num_classes not in (None, len(classes)):
             raise ValueError(

@@ -65,7 +65,7 @@ def from_bytes(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray[Any
         raise ValueError(f"{error}") from error
     if not isinstance(header, dict):
         raise ValueError("its header is not a JSON object")
-    return header, arrays
+    return header, dict(sorted(arrays.items()))  # safetensors gives them in any order
 
 
 def _digest(text: str, arrays: Arrays) -> str:
