@@ -53,8 +53,8 @@ from .fits.prequential import prequential as prequential
 from .forests.fit import fit_forests as fit_forests
 from .forests.results import ForestPosterior as ForestPosterior
 from .forests.results import ForestStatistics as ForestStatistics
-from .frames.inference import InferredLikelihoods as InferredLikelihoods
-from .frames.inference import infer_likelihoods as infer_likelihoods
+from .frames.summaries import InferredLikelihoods as InferredLikelihoods
+from .frames.summaries import infer_likelihoods as infer_likelihoods
 from .inspection.arviz import to_arviz as to_arviz
 from .inspection.compare_evidence import EvidenceComparison as EvidenceComparison
 from .inspection.compare_evidence import compare_evidence as compare_evidence

@@ -22,11 +22,10 @@ from bayesnb.files.sources.paths import keep
 from bayesnb.files.sources.source import EncodedRows, Source
 from bayesnb.frames.choices import AUTO, choose_kinds
 from bayesnb.frames.columns import SKIP, Column, in_order
-from bayesnb.frames.inference import FEW, on_command_line, warnings_of
 from bayesnb.frames.likelihoods import choose_columns, say_left_out
 from bayesnb.frames.schema import Schema
 from bayesnb.frames.series import LARGEST_INTEGER, Array, DataError, closest, label, listing
-from bayesnb.frames.summaries import MOST_VALUES, Summary, summarise_column
+from bayesnb.frames.summaries import FEW, MOST_VALUES, Summary, on_command_line, summarise_column, warnings_of
 from bayesnb.frames.words import vectorizer_of
 
 KEPT_BYTES = 512 << 20

@@ -18,8 +18,8 @@ from bayesnb.files.counting import count, progress
 from bayesnb.files.description import Description, describe
 from bayesnb.files.sources.paths import open_data
 from bayesnb.frames.choices import AUTO
-from bayesnb.frames.inference import in_python
 from bayesnb.frames.series import Array, DataError
+from bayesnb.frames.summaries import in_python
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.sklearn.estimator import NaiveBayesClassifier

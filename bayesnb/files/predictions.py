@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bayesnb.files.sources.batches import RowBatch
+from bayesnb.files.sources.csv import line
 from bayesnb.files.sources.paths import as_pandas, open_data
-from bayesnb.files.spreadsheets import line
 from bayesnb.files.whole_file import whole_file
 from bayesnb.frames.schema import Schema
 from bayesnb.frames.series import Array, DataError, label
@@ -34,7 +34,7 @@ def prediction_file(out: Path | None, classes: Sequence[Any]) -> Iterator[Write]
     """Open a file, or the standard output, for predictions; the file appears only if the block succeeds.
 
     Columns: `prediction`, and `p(class)` for each class. In CSV, class names that a spreadsheet would run, such as
-    `=1+1`, get a leading apostrophe; see ``spreadsheets``.
+    `=1+1`, get a leading apostrophe; see ``sources.csv``.
 
     Raises:
         DataError: if the file cannot be written, exists and is not a regular file, or does not end in .csv or

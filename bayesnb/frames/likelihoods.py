@@ -22,16 +22,28 @@ from bayesnb.frames.choices import (
     name_own_blocks,
 )
 from bayesnb.frames.columns import SKIP, Column, Kind, Value, in_order
-from bayesnb.frames.inference import NOTHING, ONE_VALUE, Undecided, in_python, infer, infer_kinds, warnings_of
 from bayesnb.frames.schema import Schema
 from bayesnb.frames.series import FLAGS, NO_DATES, Array, DataError, Frame, listing
-from bayesnb.frames.summaries import MOST_VALUES, Summary, summarise_column
+from bayesnb.frames.summaries import (
+    FEW,
+    MOST_VALUES,
+    NOTHING,
+    ONE_VALUE,
+    Summary,
+    in_python,
+    infer,
+    summarise_column,
+    warnings_of,
+)
 from bayesnb.frames.values import why_text
 from bayesnb.frames.words import (
     WordColumn,
     require_text,
     vectorizer_of,
 )
+
+Undecided = tuple[int, Array] | None
+"""The number of rows so far, and which columns [D] are Normal and may turn out to be zeros and ones; None if none."""
 
 Summaries = Mapping[str, Summary]
 Seen = Summaries | Undecided
@@ -249,3 +261,48 @@ def require_words(column: Summary) -> None:
     """Raise DataError if several texts are all numbers, dates or booleans: that column was hardly meant."""
     odd = "dates" * column.dates or "true and false" * column.flags or "numbers written as text" * (column.odd is None)
     require_text(column.text and column.distinct > 1 and bool(odd), column.name, odd)
+
+
+def infer_kinds(X: Array, before: tuple[str, ...], seen: Undecided) -> tuple[tuple[str, ...], Undecided]:
+    """Bernoulli for each column of zeros and ones, both of which occur, else Normal; or the kinds of earlier rows.
+
+    Where all cells are zeros and ones, all columns are Bernoulli. Fewer than 10 rows, such as a small first batch, are
+    too few to tell: they are Normal, with a warning later. ``seen`` is what was returned for the earlier rows.
+    """
+    if before and seen is None:
+        return before, None
+    rows, among = seen or (0, np.ones(X.shape[1], bool))
+    rows += len(X)
+    flags, both = _find_flags(X, among)
+    clear = both & (rows >= FEW)
+    if before and clear.any():
+        names = [f"x{d}" for d in np.flatnonzero(clear)]
+        warn(
+            f"{'X stays' if clear.all() else listing(names) + ' of X stay'} normal, as the first rows suggested, and "
+            "all rows together suggest bernoulli: choose likelihoods from the first rows on, 'bernoulli', 'normal', or "
+            "a dict of them by position"
+        )
+        return before, None
+    if clear.all():
+        warn(
+            "all cells of X are zeros and ones, so its columns are Bernoulli: write likelihoods='bernoulli' to say so, "
+            "or likelihoods='normal' for numbers that happen to be zeros and ones"
+        )
+    left = flags & ~clear
+    kinds = before or tuple("bernoulli" if flag else "normal" for flag in clear.tolist())
+    return kinds, (rows, left) if left.any() else None
+
+
+def _find_flags(X: Array, among: Array) -> tuple[Array, Array]:
+    """Which columns ``among`` [D] hold zeros, ones and NaN only, and which of these hold both, or all of them do."""
+    flags, both = np.zeros((2, X.shape[1]), bool)
+    if X.dtype.kind == "m":  # numpy compares durations with numbers no more; they are refused later
+        return flags, both
+    places = np.flatnonzero(among)
+    for rows in (X[:100], X):  # the first rows settle it for most columns
+        cells = rows if len(places) == X.shape[1] else rows[:, places]
+        zero, one = cells == 0, cells == 1
+        kept = (zero | one | np.isnan(cells)).all(axis=0)
+        places, zeros, ones = places[kept], zero.any(axis=0)[kept], one.any(axis=0)[kept]
+    flags[places], both[places] = True, zeros & ones
+    return flags, both if not flags.all() else flags & zeros.any() & ones.any()

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bayesnb.comparison.compare import Comparison, Record
-from bayesnb.files.spreadsheets import line
+from bayesnb.files.sources.csv import line
 from bayesnb.files.whole_file import hidden_folder, put
 from bayesnb.frames.series import DataError
 from bayesnb.report.page import FILE_DPI, PAGE_DPI, draw_figures, png, render_page

@@ -7,9 +7,8 @@ import pyarrow as pa
 import pytest
 
 import bayesnb as nb
-from bayesnb.frames.inference import infer
 from bayesnb.frames.series import DataError, as_frame
-from bayesnb.frames.summaries import summarise_column
+from bayesnb.frames.summaries import infer, summarise_column
 
 NAMES = [f"name {i}" for i in range(30)]
 KINDS = [

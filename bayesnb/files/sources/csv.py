@@ -1,14 +1,17 @@
-"""Read CSV files in batches of rows, with the line of every row.
+"""Read CSV files in batches of rows, with the line of every row, and write cells that spreadsheets do not run.
 
 pyarrow parses the file in blocks of whole rows. A quote encloses a whole cell, or is written twice inside one; other
-quotes are refused.
+quotes are refused. Spreadsheets run cells that begin with ``=``, ``+``, ``-`` or ``@``, some of them also after a tab
+or a space. Such text is written with a leading apostrophe: ``=1+1`` as ``'=1+1``, and ``'=1+1`` as ``''=1+1``, so that
+reading removes an apostrophe exactly where writing added one. Other text and all numbers are written unchanged.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -20,9 +23,14 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from bayesnb.files.sources.batches import RowBatch, format_of, in_sentences, require_kind
-from bayesnb.files.spreadsheets import as_read
 from bayesnb.frames.series import LARGEST_INTEGER, Array, DataError
 from bayesnb.frames.values import is_rounded, reads_as_number, why_text
+
+STARTS = "=+-@＝＋－＠"
+"""First characters of formulas, in half and full width."""
+
+QUOTED = ',;\t\r\n"'
+"""Characters that separate cells or rows in some locale or dialect of CSV, and the quote."""
 
 MISSING = frozenset({"", "NA", "nan", "NaN", "NAN", "?"})
 
@@ -351,3 +359,31 @@ def convert(column: pa.Array, kind: pa.DataType, missing: Collection[str], *, ex
     if exact and any(is_rounded(str(cells[i]), numbers[i]) for i in np.flatnonzero(np.abs(numbers) >= LARGEST_INTEGER)):
         return None
     return pa.array(numbers, kind, from_pandas=True).take(column.indices)
+
+
+def as_written(text: str) -> str:
+    """The text of a cell as written to the file."""
+    return f"'{text}" if _looks_like_formula(text) else text
+
+
+def as_read(cell: str) -> str:
+    """The original text of a cell read from the file; the inverse of ``as_written``."""
+    return cell[1:] if cell.startswith("'") and _looks_like_formula(cell[1:]) else cell
+
+
+def line(cells: Iterable[Any]) -> str:
+    """A row of text and numbers as a line of CSV."""
+    return ",".join([_quote(as_written(cell)) if isinstance(cell, str) else repr(cell) for cell in cells]) + "\n"
+
+
+def _quote(text: str) -> str:
+    if any(mark in text for mark in QUOTED):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def _looks_like_formula(text: str) -> bool:
+    bare = text.lstrip("'")
+    if bare[:1].isspace():
+        return True
+    return bare[:1] in STARTS and bare != "" and not (reads_as_number(bare) and math.isfinite(float(bare)))
