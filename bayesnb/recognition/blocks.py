@@ -115,7 +115,8 @@ def _block(name: str, site: str, cells: Observed, tables: dict[str, Any], num_cl
             continue
         event, columns = reading_of(family).support(short).event_dim, _columns(family, short, shape)
         table = values.reshape(len(values), num_classes, *columns, *values.shape[values.ndim - event :])
-        if short == getattr(family, "may_be_common", "") and num_classes > 1 and _is_common(table):
+        may_be_common = short == getattr(family, "may_be_common", "") and num_classes > 1
+        if may_be_common and same(table, table[:, :1]).all() and not same(table[0], table[-1]).all():
             common.append(short)
             table = table[:, 0]
         params[short] = Values(table, event)
@@ -182,10 +183,6 @@ def _with_known(family: type[Family], tables: dict[str, Any], site: str) -> tupl
             if getattr(special, "known_parameter", None) == (family, short):
                 return special, {short: known[short]}
     return family, {}
-
-
-def _is_common(table: Any) -> bool:
-    return bool(same(table, table[:, :1]).all()) and not bool(same(table[0], table[-1]).all())
 
 
 def find_class_probs(points: Points, label: str) -> tuple[Values | None, Any]:

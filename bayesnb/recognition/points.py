@@ -129,7 +129,11 @@ def _read(trace: Trace, label: str) -> Points:
                 f"mixture, is not recognised; where it is the label of other rows, {NO_LABEL}"
             )
         else:
-            latents[name] = _read_latent(site)
+            law, value = base_of(site["fn"]), jnp.asarray(site["value"])
+            event, is_dirichlet = law.event_dim, isinstance(law, dist.Dirichlet)
+            density = jnp.broadcast_to(law.log_prob(value), value.shape[: value.ndim - event])
+            concentration = jnp.broadcast_to(law.concentration, value.shape) if is_dirichlet else None
+            latents[name] = Latent(event, value, density, concentration)
     return Points(latents, observed, label_probs)
 
 
@@ -144,14 +148,6 @@ def _refuse_scale_and_mask(name: str, site: dict[str, Any], label: str) -> None:
         raise NotNaiveBayes(f"site {name!r} has handlers.scale, which is not part of a model: {instead}")
     if mask_of(site) is not None and (name == label or not of_rows):
         raise NotNaiveBayes(f"site {name!r} has a mask: only observed features may have one, for missing cells")
-
-
-def _read_latent(site: dict[str, Any]) -> Latent:
-    law, value = base_of(site["fn"]), jnp.asarray(site["value"])
-    event = law.event_dim
-    batch = value.shape[: value.ndim - event]
-    concentration = jnp.broadcast_to(law.concentration, value.shape) if isinstance(law, dist.Dirichlet) else None
-    return Latent(event, value, jnp.broadcast_to(law.log_prob(value), batch), concentration)
 
 
 def _label_probs(name: str, site: dict[str, Any]) -> Any:

@@ -1,7 +1,8 @@
 """The program's priors: as conjugate ones, or carried over to the model's parameters by a change of variables.
 
 A program's log density at P points is regressed on the terms of a conjugate prior. A prior in whatever disguise is
-conjugate exactly if nothing remains, and the coefficients are its hyperparameters."""
+conjugate exactly if nothing remains, and the coefficients are its hyperparameters.
+"""
 
 from __future__ import annotations
 
@@ -42,14 +43,10 @@ def conjugate_prior(
         coefficients, good = coefficients.reshape(-1, *shape), good.reshape(shape)
     with np.errstate(all="ignore"):
         found, valid = prior_of(jnp.asarray(coefficients))
-    return {name: _as_first(np.asarray(value)) for name, value in found.items()}, good & np.asarray(valid)
-
-
-def _as_first(values: Any) -> Any:
-    """Hyperparameters that are those of the first class but for rounding are exactly these."""
-    return (
-        np.where(np.isclose(values, values[:1], rtol=1e-9, atol=1e-12), values[:1], values) if values.ndim else values
-    )
+    for name, value in found.items():  # those of the first class but for rounding are exactly these
+        first = value[:1] if np.ndim(value) else value
+        found[name] = np.where(np.isclose(value, first, rtol=1e-9, atol=1e-12), first, value)
+    return found, good & np.asarray(valid)
 
 
 def _units(term: Any) -> Any:

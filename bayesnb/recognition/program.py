@@ -1,6 +1,7 @@
 """The user's NumPyro program and its arguments, and its runs: with given labels, rows and latents, or at random points.
 
-Random values of latents lie at the priors' own scales: well inside the supports, or far out."""
+Random values of latents lie at the priors' own scales: well inside the supports, or far out.
+"""
 
 from __future__ import annotations
 
@@ -316,18 +317,15 @@ class Program:
         except NotNaiveBayes:
             raise
         except Exception as error:
-            raise NotNaiveBayes(f"the program fails when it is called as {self._call()}: {_words_of(error)}") from error
+            named = [f"{name}={short_repr(value)}" for name, value in self.kwargs.items()]
+            call = " ".join(f"fn({', '.join([*map(short_repr, self.args), *named])})".split())
+            raise NotNaiveBayes(f"the program fails when it is called as {call}: {_words_of(error)}") from error
         trace = join_missing_cells(trace, self.label)
         return {
             name: site
             for name, site in trace.items()
             if name not in self.ignored or not (site.get("is_observed", True) or site["fn"].support.is_discrete)
         }
-
-    def _call(self) -> str:
-        """The call in short, on one line."""
-        parts = [*map(short_repr, self.args), *(f"{name}={short_repr(value)}" for name, value in self.kwargs.items())]
-        return " ".join(f"fn({', '.join(parts)})".split())
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -33,6 +33,9 @@ from bayesnb.recognition.program import (
 )
 from bayesnb.rows.checks import num_parts
 
+CHANGED = "not an argument as it is: fits and predictions take what model.rows returns"
+TOGETHER = f"{CHANGED}; each depends on the other rows that are given with it"
+
 
 def hold_hyperparameters(labels: Labels) -> Program:
     """The program with those arguments held that only priors read, although they have as many rows as the data.
@@ -41,10 +44,11 @@ def hold_hyperparameters(labels: Labels) -> Program:
     """
     program, num_rows, before = labels.program, labels.num_rows, labels.trace
     sites = {name: site for name, site in before.items() if site["type"] == "sample"}
-    rows = [labels.old, *(site["value"] for site in sites.values() if site["is_observed"])]
+    rows = [site["value"] for site in sites.values() if site["is_observed"]]
+    rows += [] if labels.old is None else [labels.old]
     held = [numbers_of(leaf) for leaf in program.leaves]
     long = [(n, leaf) for n, leaf in enumerate(held) if leaf is not None and leaf.shape[:1] == (num_rows,)]
-    suspects = [n for n, leaf in long if not _is_one_of(leaf, rows)]
+    suspects = [n for n, leaf in long if not any(np.array_equal(leaf, row, equal_nan=True) for row in rows)]
     if not suspects:
         return program
     latents = {n: site["value"] for n, site in sites.items() if not site["is_observed"] and n != program.label}
@@ -92,18 +96,6 @@ def shorten(labels: Labels, rows: np.ndarray[Any, Any]) -> Program | None:
 def _shapes(trace: Trace, label: str) -> dict[str, tuple[int, ...]]:
     latent = {n: s for n, s in trace.items() if s["type"] == "sample" and not s["is_observed"] and n != label}
     return {name: np.shape(site["value"]) for name, site in latent.items()}
-
-
-def _is_one_of(leaf: Any, arrays: list[Any]) -> bool:
-    return any(
-        array is not None and np.shape(leaf) == np.shape(array) and np.array_equal(leaf, array, equal_nan=True)
-        for array in arrays
-    )
-
-
-CHANGED = "not an argument as it is: fits and predictions take what model.rows returns"
-
-TOGETHER = f"{CHANGED}; each depends on the other rows that are given with it"
 
 
 def compare_rows(labels: Labels, whole: Labels, sites: list[str]) -> dict[str, str]:

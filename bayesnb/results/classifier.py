@@ -25,9 +25,9 @@ from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.jaxpr_numpy import has_numpy_form
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb, logsumexp
-from bayesnb.primitives.scoring import Score
+from bayesnb.primitives.scoring import Score, prepare_likelihood, prepare_predictive
 from bayesnb.results import generate, intervals
-from bayesnb.results.combine import add_terms, raise_to_powers
+from bayesnb.results.combine import raise_to_powers
 from bayesnb.results.evidence import EvidenceTable, evidence_table
 from bayesnb.results.intervals import Interval, ParameterDraws
 from bayesnb.rows import arguments
@@ -222,7 +222,7 @@ class PointEstimate(Classifier):
         raise ValueError("a point estimate has no posterior uncertainty: use fit_posterior or fit_nuts")
 
     def _scorer(self) -> Score:
-        return add_terms(self.model, self.params)
+        return prepare_likelihood(self.model, self.params)
 
 
 @pytree
@@ -303,6 +303,8 @@ class Posterior(Classifier):
         return self.sample(key, num_draws), np.arange(num_draws)
 
     def _scorer(self) -> Score:
+        if self.weights is None:
+            return prepare_predictive(self.model)
         return raise_to_powers(self.model, self.weights)
 
 

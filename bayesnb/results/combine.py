@@ -39,12 +39,7 @@ from bayesnb.model.naive_bayes import NaiveBayes, Sites, joint, joint_score
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.products.student import Student, log_student_mixture
-from bayesnb.primitives.scoring import predictive_tables, prepare_likelihood, prepare_predictive
-
-
-def add_terms(model: NaiveBayes, params: Sites | None = None) -> Score:
-    """The sum, given the parameters, or with them integrated out if there are none."""
-    return prepare_predictive(model) if params is None else prepare_likelihood(model, params)
+from bayesnb.primitives.scoring import predictive_tables, prepare_predictive
 
 
 def sum_terms(class_probs: Array, terms: Mapping[str, LogProb]) -> LogProb:
@@ -55,7 +50,7 @@ def sum_terms(class_probs: Array, terms: Mapping[str, LogProb]) -> LogProb:
 def raise_to_powers(model: NaiveBayes, powers: Mapping[str, Array] | None) -> Score:
     """The sum of terms times powers, by block [P], or [1] for the whole block; None means 1."""
     if powers is None:
-        return add_terms(model)
+        return prepare_predictive(model)
     return joint_score(model.class_mean(), {b: raise_block(f, powers[b]) for b, f in model.families.items()})
 
 

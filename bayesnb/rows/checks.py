@@ -64,7 +64,13 @@ def check_shapes(
         )
     if set(X) != set(families):
         raise ValueError(f"the model has the blocks {quote(families)}, X has {quote(X)}: the names must be the same")
-    arrays = {name: _pack(family, name, X[name]) for name, family in families.items()}
+    arrays: dict[str, Array] = {}
+    for name, family in families.items():
+        given = X[name]
+        if isinstance(given, list) and len(given) == 2 and np.ndim(given[0]) == 2:
+            raise ValueError(f"block {name!r}: a pair (successes, totals) is a tuple of two arrays, got a list")
+        parts = given if isinstance(given, tuple) else (given,)
+        arrays[name] = pack(family, tuple([_block(family, name, part) for part in parts]), name)
     rows = {name: x.shape[0] for name, x in arrays.items()}
     if len(set(rows.values())) > 1:
         raise ValueError(f"all blocks must have the same number of rows, got {rows}")
@@ -221,13 +227,6 @@ def match_statistics(families: Mapping[str, Family], num_classes: int | None, re
             raise ValueError(
                 f"block {name!r} has the shape {ours.shape} in the model and {theirs.shape} in the statistics"
             )
-
-
-def _pack(family: Family, name: str, given: Any) -> Array:
-    if isinstance(given, list) and len(given) == 2 and np.ndim(given[0]) == 2:
-        raise ValueError(f"block {name!r}: a pair (successes, totals) is a tuple of two arrays, got a list")
-    parts = given if isinstance(given, tuple) else (given,)
-    return pack(family, tuple([_block(family, name, part) for part in parts]), name)
 
 
 def _block(family: Family, name: str, given: Any) -> Array:

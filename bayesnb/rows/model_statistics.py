@@ -259,12 +259,14 @@ def require_alike(a: ModelStatistics, b: ModelStatistics, verb: str) -> tuple[Mo
 def _align(a: ModelStatistics, b: ModelStatistics, verb: str) -> tuple[ModelStatistics, ModelStatistics]:
     """Both with the classes of either, sorted by name."""
     if a.classes is None or b.classes is None:
-        named = a if b.classes is None else b
+        names = (a if b.classes is None else b).classes or ()
+        shown = ", ".join([*map(repr, names[:3]), *["..."] * (len(names) > 3)])
         raise ValueError(
-            f"statistics can be {verb} only if both name their classes or neither does, and one names "
-            f"{short_names(named.classes)}: name those of the other too, statistics.named([...])"
+            f"statistics can be {verb} only if both name their classes or neither does, and one names {shown}: name "
+            "those of the other too, statistics.named([...])"
         )
-    joined = join_classes(a.classes, b.classes)
+    _require_one_kind({*a.classes, *b.classes})
+    joined = tuple(sorted({*a.classes, *b.classes}))
     a, b = (one.spread_classes(places_of(joined, one.classes or ())).named(joined) for one in (a, b))
     return a, b
 
@@ -285,23 +287,10 @@ def check_classes(given: Any, num_classes: int | None = None) -> Names:
     return names
 
 
-def join_classes(names: Names, others: Names) -> Names:
-    """The labels of both, sorted."""
-    joined = {*names, *others}
-    _require_one_kind(joined)
-    return tuple(sorted(joined))
-
-
 def places_of(labels: Sequence[Any], names: Sequence[Any]) -> np.ndarray[Any, Any]:
     """The index of each label among ``names``, or their number if it is not there."""
     index = {label: k for k, label in enumerate(names)}
     return np.array([index.get(label, len(names)) for label in labels], np.intp)
-
-
-def short_names(names: Names | None) -> str:
-    """The first labels, for an error message."""
-    shown = ", ".join(repr(label) for label in (names or ())[:3])
-    return shown if len(names or ()) <= 3 else f"{shown}, ..."
 
 
 def _require_one_kind(names: Any) -> None:
