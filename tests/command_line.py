@@ -21,9 +21,9 @@ def prepare(folder, monkeypatch):
     for pause in ("PAUSE", "SHORT_PAUSE"):
         monkeypatch.setattr(f"bayesnb.cli.compare_command.{pause}", float("inf"))  # no lines on a slow machine
 
-    def made_up(first):
-        columns = [Inclusion(column.name, 0.75, 1.1) for column in first.table.columns]
-        return Evidence(len(first.train[1]), -5.0, -4.0, tuple(columns))
+    def made_up(experiment):
+        columns = [Inclusion(column.name, 0.75, 1.1) for column in experiment.table.columns]
+        return Evidence(len(experiment.first[0][1]), -5.0, -4.0, tuple(columns))
 
     monkeypatch.setattr("bayesnb.comparison.first_split.compute_evidence", made_up)
     (folder / "good.csv").write_text(GOOD)

@@ -217,17 +217,17 @@ def _find(
         if result.stopped is not None:
             notes.print(f"Stopping: writing a report of the sizes up to {result.sizes[-1]:,} ...")
         experiment = replace(experiment, sizes=result.sizes, repeats=result.repeats)
-        evidence = first_split.compute_evidence(experiment.first)
-        pairs = first_split.dependent_columns(experiment.first)
+        evidence = first_split.compute_evidence(experiment)
+        pairs = first_split.dependent_columns(experiment)
     skipped, check = None, None
     if result.stopped is not None and nuts is not False:
         skipped = "There is no check with NUTS, because the comparison was stopped."
     elif nuts is None:
-        skipped = first_split.too_long_for_nuts(experiment.first, len(result.records))
+        skipped = first_split.too_long_for_nuts(experiment, len(result.records))
     if skipped is None and nuts is not False:
         notes.print(f"Sampling with NUTS at n = {experiment.sizes[-1]:,} to check the exact posterior ...")
         try:
-            check = first_split.check_with_nuts(experiment.first, experiment.seed, progress_bar=notes.is_terminal)
+            check = first_split.check_with_nuts(experiment, progress_bar=notes.is_terminal)
         except KeyboardInterrupt:  # the comparison itself is complete
             skipped = "The check with NUTS was interrupted."
         else:

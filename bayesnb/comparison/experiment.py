@@ -114,15 +114,6 @@ Rows = tuple[dict[str, Array], Array]
 """Features by block, and labels."""
 
 
-class FirstSplit(NamedTuple):
-    """A table, the model of full Bayes, and the first split's test rows and largest training set."""
-
-    table: Table
-    model: NaiveBayes
-    train: Rows
-    test: Rows
-
-
 @dataclass(frozen=True, eq=False)
 class Experiment:
     """What is to be compared.
@@ -164,10 +155,10 @@ class Experiment:
         return make_splits(self.table, self.repeats, self.seed, self.most_test)
 
     @cached_property
-    def first(self) -> FirstSplit:
-        """The first split's test rows and largest training set."""
+    def first(self) -> tuple[Rows, Rows]:
+        """The first split's largest training set and its test rows."""
         train, test = self.splits[0]
-        return FirstSplit(self.table, self.bayes, self.table.rows(train[: self.sizes[-1]]), self.table.rows(test))
+        return self.table.rows(train[: self.sizes[-1]]), self.table.rows(test)
 
 
 def bayes_model(table: Table, *, laplace: bool = False) -> NaiveBayes:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from bayesnb.comparison.experiment import FirstSplit
+from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.methods import fit_learned_prior
 from bayesnb.fits.averaged import feature_inclusion
 from bayesnb.fits.closed_form import fit_posterior
@@ -75,12 +75,12 @@ class Evidence:
     columns: tuple[Inclusion, ...]
 
 
-def too_long_for_nuts(first: FirstSplit, num_fits: int) -> str | None:
+def too_long_for_nuts(experiment: Experiment, num_fits: int) -> str | None:
     """A sentence if the check would take long beside a comparison of so many fits; else None.
 
     Both are counted, not timed: one command has one report on every machine.
     """
-    number = num_parameters(first.model, first.table.X).total
+    number = num_parameters(experiment.bayes, experiment.table.X).total
     if num_fits >= FITS_PER_PARAMETER * number:
         return None
     return (
@@ -89,23 +89,21 @@ def too_long_for_nuts(first: FirstSplit, num_fits: int) -> str | None:
     )
 
 
-def check_with_nuts(
-    first: FirstSplit, seed: int, num_samples: int = CHECK_SAMPLES, progress_bar: bool = False
-) -> NutsCheck:
+def check_with_nuts(experiment: Experiment, progress_bar: bool = False) -> NutsCheck:
     """A comparison of predictions from NUTS draws with the exact ones.
 
     At most 500 test rows are compared: averaging thousands of draws over tens of thousands of rows would take longer
     than the sampling, for no extra insight. With many columns, a few draws dominate the average of a row's joint
     density: the largest difference is then Monte Carlo noise even for a perfect sampler, so look at the mean.
     """
-    X, y = first.train
-    X_test = {block: x[:MOST_CHECKED_ROWS] for block, x in first.test[0].items()}
-    exact = fit_posterior(first.model, X, y).predict_proba(X_test)
+    (X, y), (X_test, _) = experiment.first
+    X_test = {block: x[:MOST_CHECKED_ROWS] for block, x in X_test.items()}
+    exact = fit_posterior(experiment.bayes, X, y).predict_proba(X_test)
     started = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        steps: Any = {"num_samples": num_samples, "num_warmup": num_samples}
-        draws = fit_nuts(first.model, X, y, key=jax.random.key(seed), progress_bar=progress_bar, **steps)
+        steps: Any = {"num_samples": CHECK_SAMPLES, "num_warmup": CHECK_SAMPLES, "progress_bar": progress_bar}
+        draws = fit_nuts(experiment.bayes, X, y, key=jax.random.key(experiment.seed), **steps)
         difference = np.abs(draws.predict_proba(X_test) - exact)
     return NutsCheck(
         size=len(y),
@@ -115,39 +113,39 @@ def check_with_nuts(
         max_r_hat=float(draws.max_r_hat),
         min_ess=float(draws.min_ess),
         num_divergences=int(draws.num_divergences),
-        num_draws=num_samples * int(draws.num_chains),
+        num_draws=CHECK_SAMPLES * int(draws.num_chains),
         num_chains=int(draws.num_chains),
         seconds=time.perf_counter() - started,
         warnings=tuple(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning))),
     )
 
 
-def dependent_columns(first: FirstSplit) -> Dependence | None:
+def dependent_columns(experiment: Experiment) -> Dependence | None:
     """A test of the naive assumption on at most 2,000 training rows; None for a single column, or other families."""
-    columns = first.table.columns
+    columns = experiment.table.columns
     if len(columns) < 2:
         return None
-    X, y = first.train
+    X, y = experiment.first[0]
     X = {block: x[:MOST_PAIRED_ROWS] for block, x in X.items()}
     try:
-        pairs = dependence(X, y[:MOST_PAIRED_ROWS], model=first.model)
+        pairs = dependence(X, y[:MOST_PAIRED_ROWS], model=experiment.bayes)
     except ValueError:  # a program's likelihoods may have no closed form for pairs
         return None
     return replace(pairs, names=tuple(str(column.name) for column in columns))
 
 
-def compute_evidence(first: FirstSplit) -> Evidence:
+def compute_evidence(experiment: Experiment) -> Evidence:
     """The evidence of the given prior, the learned prior and every column, on the training set."""
-    X, y = first.train
-    learned = fit_learned_prior(first.model, X, y)
+    X, y = experiment.first[0]
+    learned = fit_learned_prior(experiment.bayes, X, y)
     columns: list[Inclusion] = []
     try:
-        probability, factor = feature_inclusion(first.model, statistics=learned.statistics)
+        probability, factor = feature_inclusion(experiment.bayes, statistics=learned.statistics)
     except ValueError:  # a program's prior may differ between classes
         probability = factor = {}
     for block in probability:
-        names = [str(column.name) for column in first.table.blocks[block]]
-        names = [", ".join(names)] if first.model.families[block].one_feature else names
+        names = [str(column.name) for column in experiment.table.blocks[block]]
+        names = [", ".join(names)] if experiment.bayes.families[block].one_feature else names
         columns += map(Inclusion, names, probability[block].tolist(), factor[block].tolist())
     columns.sort(key=lambda column: -column.log_bayes_factor)
     return Evidence(len(y), float(learned.start_log_evidence), float(learned.log_evidence), tuple(columns))

@@ -65,6 +65,8 @@ def decision_regions(
         >>> ax.get_xlabel(), ax.get_ylabel()
         ('width', 'height')
     """
+    from matplotlib.colors import to_rgb
+
     block = require_block(fit, block)
     X = np.asarray(fill_masked(X), float)
     if len(set(columns)) != 2 or X.ndim != 2 or not all(0 <= d < X.shape[1] for d in columns):
@@ -85,8 +87,11 @@ def decision_regions(
     feature_names = None if feature_names is None else {block: feature_names}
     labels = names.check_column_names(feature_names, sizes)[block]
     ends = (across[0], across[-1], up[0], up[-1])
-    ax.imshow(_shades(probs), extent=ends, origin="lower", aspect="auto", interpolation="bilinear", zorder=0)
-    best = probs.max(axis=2)
+    best, guess = probs.max(axis=2), 1 / num_classes
+    sure = (best - guess) / (1 - guess) if num_classes > 1 else np.ones(best.shape)
+    colours = np.array([to_rgb(class_colour(k)) for k in range(num_classes)])[probs.argmax(axis=2)]
+    shades = 1 - MOST_SHADE * (0.15 + 0.85 * sure[:, :, None]) * (1 - colours)  # with more white where less is sure
+    ax.imshow(shades, extent=ends, origin="lower", aspect="auto", interpolation="bilinear", zorder=0)
     for k in range(num_classes):
         others = np.delete(probs, k, axis=2).max(axis=2, initial=0.0)
         if (probs[:, :, k] > others).any() and (probs[:, :, k] < others).any():
@@ -100,17 +105,6 @@ def decision_regions(
     ax.set(xlim=ends[:2], ylim=ends[2:], xlabel=shorten(labels[columns[0]]), ylabel=shorten(labels[columns[1]]))
     ax.set_title(f"dashed: probability {level:g}", fontsize=8, loc="right")
     return ax
-
-
-def _shades(probs: Array) -> Array:
-    """Colours of the most probable classes [.., 3], with more white for lower probabilities."""
-    from matplotlib.colors import to_rgb
-
-    num_classes = probs.shape[2]
-    colours = np.array([to_rgb(class_colour(k)) for k in range(num_classes)])[probs.argmax(axis=2)]
-    guess = 1 / num_classes
-    sure = (probs.max(axis=2) - guess) / (1 - guess) if num_classes > 1 else np.ones(probs.shape[:2])
-    return 1 - MOST_SHADE * (0.15 + 0.85 * sure[:, :, None]) * (1 - colours)
 
 
 def _draw_points(ax: Axes, points: Array, y: Array, classes: tuple[str, ...]) -> None:

@@ -76,8 +76,8 @@ def test_the_same_seed_gives_the_same_scores(place):
 def test_a_data_set_of_scikit_learn_with_the_nuts_check(place, monkeypatch):
     calls = []
 
-    def check(first, seed, progress_bar):  # the sampler itself is tested with the comparison
-        calls.append((first.table.name, len(first.train[1]), seed, progress_bar))
+    def check(experiment, progress_bar):  # the sampler itself is tested with the comparison
+        calls.append((experiment.table.name, len(experiment.first[0][1]), experiment.seed, progress_bar))
         return NutsCheck(30, 45, 0.004, 0.001, 1.001, 2000.0, 0, 4000, 4, 1.5, ("take more draws",))
 
     monkeypatch.setattr("bayesnb.comparison.first_split.check_with_nuts", check)

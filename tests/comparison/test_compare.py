@@ -107,10 +107,9 @@ def test_large_tables_have_fewer_splits_and_score_some_of_the_held_out_rows():
 def test_splits_and_models_are_made_once_and_shared():
     experiment = Experiment(synthetic("bn"), (10, 84), 2, 5)
     assert experiment.splits is experiment.splits
-    first = experiment.first
-    assert first.model is experiment.bayes is experiment.bayes
+    assert experiment.bayes is experiment.bayes
     split = make_splits(experiment.table, 1, seed=5)[0]
-    for rows, index in ((first.train, split.train), (first.test, split.test)):
+    for rows, index in zip(experiment.first, split, strict=True):
         X, y = experiment.table.rows(index)
         assert_array_equal(rows[1], y)
         assert rows[0].keys() == X.keys()
@@ -194,18 +193,18 @@ def test_dependence_is_found_in_the_training_rows_under_the_names_of_the_columns
     frame["d"] = frame["c"] + frame["b"] + 0.01 * np.cos(np.arange(90.0) ** 2)
     frame["label"] = pd.Series(["x", "y", "x"] * 30, dtype=object)
     table = make_table(of_frame("pairs", frame), "label")
-    found = dependent_columns(Experiment(table, (20, 40), 1, 3).first)
+    found = dependent_columns(Experiment(table, (20, 40), 1, 3))
     assert found.names == ("b", "a", "c", "d")  # as the table orders them: two values, categories, numbers
     assert found.strongest(1)[0][:2] == ("c", "d")
     rows = make_splits(table, 1, seed=3)[0].train[:40]
     again = dependence(table.rows(rows)[0], table.y[rows], model=bayes_model(table))
     assert_array_equal(found.log_bayes_factor, again.log_bayes_factor)
-    assert dependent_columns(Experiment(synthetic("n"), (20,), 1, 0).first) is None  # a single column has no pair
+    assert dependent_columns(Experiment(synthetic("n"), (20,), 1, 0)) is None  # a single column has no pair
 
 
 @pytest.mark.slow
 def test_nuts_agrees_with_the_exact_posterior():
-    check = check_with_nuts(Experiment(synthetic("bn"), (40,), 1, 0).first, seed=0, num_samples=500)
+    check = check_with_nuts(Experiment(synthetic("bn"), (40,), 1, 0))
     assert (check.size, check.num_rows, check.num_draws) == (40, 36, 500 * check.num_chains)
     assert check.num_divergences == 0
     assert check.max_r_hat < 1.02

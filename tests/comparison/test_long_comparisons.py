@@ -96,9 +96,9 @@ def test_methods_of_other_names_are_pointed_at(name, advice):
 
 
 def test_many_parameters_beside_few_fits_are_not_checked_unless_asked():
-    few = Experiment(synthetic("bn", rows=60), (20,), 1, 0).first
+    few = Experiment(synthetic("bn", rows=60), (20,), 1, 0)
     assert too_long_for_nuts(few, 44) is None
     assert "with 11 free parameters it would take long beside 43 fits: --nuts" in too_long_for_nuts(few, 43)
     wide = pd.DataFrame({f"x{d}": np.sin(np.arange(60) * (d + 1)) for d in range(100)} | {"y": ["a", "b"] * 30})
-    first = Experiment(make_table(of_frame("wide", wide), "y"), (20,), 1, 0).first
+    first = Experiment(make_table(of_frame("wide", wide), "y"), (20,), 1, 0)
     assert "with 401 free parameters" in too_long_for_nuts(first, 1600)

@@ -101,7 +101,7 @@ def test_a_rival_gives_a_class_it_never_saw_probability_zero(method):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the evidence rises beyond the bounds")
 def test_the_evidence_is_that_of_the_first_training_set(pair):
-    evidence = compute_evidence(Experiment(pair, (30,), 1, 1).first)
+    evidence = compute_evidence(Experiment(pair, (30,), 1, 1))
     X, y = pair.rows(make_splits(pair, 1, seed=1)[0].train[:30])
     model = bayes_model(pair)
     assert_allclose(evidence.full_bayes, fit_posterior(model, X, y).log_evidence, rtol=1e-9)
