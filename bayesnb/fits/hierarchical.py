@@ -19,8 +19,8 @@ from bayesnb.arrays.placement import to_host
 from bayesnb.arrays.pytree import pytree
 from bayesnb.arrays.typing import Array
 from bayesnb.fits import sampler
+from bayesnb.model.declarations import fill_hyperpriors, hyperpriors, sample_hyperparameters
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.model.nonconjugate import fill_hyperpriors, hyperpriors, sample_hyperparameters
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.scoring import Score
 from bayesnb.results.combine import average_draws

@@ -15,8 +15,8 @@ from bayesnb.arrays.user_warnings import warn
 from bayesnb.fits import hierarchical, sampler
 from bayesnb.fits.closed_form import gather
 from bayesnb.fits.em import SplitRows, has_unlabelled, refuse_discrete, separate
+from bayesnb.model.declarations import hyperpriors, initial_params
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.model.nonconjugate import hyperpriors, initial_params
 from bayesnb.numerics.log_prob import logsumexp
 from bayesnb.results.draws import Draws
 from bayesnb.rows import arguments

@@ -28,8 +28,8 @@ from bayesnb.fits.em import has_unlabelled
 from bayesnb.fits.hierarchical import HierarchicalDraws
 from bayesnb.inspection.compare_evidence import density_share
 from bayesnb.inspection.display_names import check_list, check_lists
+from bayesnb.model.declarations import fill_hyperpriors, sample_hyperparameters
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.model.nonconjugate import fill_hyperpriors, sample_hyperparameters
 from bayesnb.numerics.log_prob import logsumexp
 from bayesnb.results.classifier import Posterior
 from bayesnb.results.draws import Draws

@@ -1,19 +1,35 @@
-"""Checks of what a model declares before any data: its blocks, their names, class prior and number of classes."""
+"""What a model declares before any data: its blocks, class prior and classes, and priors that are not conjugate.
+
+NumPyro distributions may stand in place of a family's prior, or of hyperparameters (hyperpriors):
+
+    theta_kd ~ the distribution given for its site,    rows | theta ~ likelihood
+    h ~ hyperprior;  theta | h ~ prior(h);             rows | theta ~ likelihood
+
+A hyperprior's site is ``block_prior_field``, such as ``x_prior_a``, or ``class_concentration``.
+There is then no closed form; ``fit_nuts`` runs on the full program, whose likelihood still enters through statistics.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from numpyro import handlers
+from numpyro.distributions.constraints import Constraint
+from numpyro.primitives import Messenger
 
-from bayesnb.arrays.placement import as_array
+from bayesnb.arrays.placement import Array, allow_promotion, as_array
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.families.base import Family
 from bayesnb.families.normal_scores import require_no_view
 from bayesnb.families.parts.support import WIDER, require_positive, single
 from bayesnb.rows import arguments, checks
+from bayesnb.rows.labelled_rows import Specification
 
 
 def check_families(families: Mapping[str, Any]) -> None:
@@ -75,3 +91,123 @@ def find_num_classes(
     if len(set(known.values())) > 1:
         raise ValueError(f"the model declares different numbers of classes: {known}")
     return next(iter(known.values()), None)
+
+
+Model = TypeVar("Model", bound=Specification)
+
+Priors = dict[str, dist.Distribution]
+"""Distributions by site, such as ``x_probs``."""
+
+
+class own_priors(Messenger):
+    """A context in which the named sites have these priors, broadcast to the sites' plates."""
+
+    def __init__(self, priors: Priors) -> None:
+        super().__init__()
+        self.priors = priors
+
+    def process_message(self, msg: dict[str, Any]) -> None:
+        """Replace the site's prior with the given one."""
+        if msg["type"] == "sample" and msg["name"] in self.priors:
+            prior, law = self.priors[msg["name"]], msg["fn"]
+            _check_shape(msg["name"], prior, law)
+            msg["fn"] = prior.expand(law.batch_shape)
+
+
+def check_priors(priors: Mapping[str, Any] | None, sites: list[str], fixed: bool) -> Priors:
+    """The checked priors of a model with these sites; ``fixed`` means that its class probabilities are fixed.
+
+    Raises:
+        ValueError: for a site that the model does not have, and for anything but a continuous distribution.
+    """
+    if priors is not None and not isinstance(priors, Mapping):
+        raise ValueError(
+            "priors must be a dict of NumPyro distributions by site, such as {'x_probs': dist.Uniform(0.2, 0.8)}, got "
+            f"{priors!r}"
+        )
+    for site, prior in (priors or {}).items():
+        if site not in sites:
+            raise ValueError(f"priors has the unknown site {site!r}; the sites of this model are {sites}")
+        if site == "class_probs" and fixed:
+            raise ValueError("class_probs is fixed and has a prior as well: leave one of them out")
+        if not isinstance(prior, dist.Distribution) or prior.support.is_discrete or isinstance(prior, dist.Delta):
+            raise ValueError(f"the prior of {site!r} must be a continuous NumPyro distribution, got {prior!r}")
+    return dict(priors or {})
+
+
+def initial_params(model: Specification, params: Mapping[str, Array]) -> dict[str, Array]:
+    """Those of the parameters, interior under the conjugate priors, that are also interior under their own priors.
+
+    Raises:
+        ValueError: if a prior does not fit its site in shape or in values.
+    """
+    with allow_promotion(), handlers.block(), handlers.seed(rng_seed=0):
+        conjugate = handlers.trace(handlers.substitute(model.conjugate().params, data=params)).get_trace()
+    found = dict(params)
+    for site, prior in model.priors.items():
+        law = conjugate[site]["fn"]
+        _check_shape(site, prior, law)
+        _check_support(site, prior.support, law.support, prior.shape())
+        unconstrained = dist.biject_to(prior.support).inv(params[site])
+        if not (prior.support(params[site]).all() and jnp.isfinite(unconstrained).all()):
+            del found[site]
+    return found
+
+
+def _check_support(site: str, own: Constraint, law: Constraint, shape: tuple[int, ...]) -> None:
+    """Raise ValueError unless points all over the prior's support are valid parameters."""
+    if type(own) is type(law):
+        return
+    from_reals = dist.biject_to(own)
+    points = from_reals(3.0 * jax.random.normal(jax.random.key(0), from_reals.inverse_shape((100, *shape))))
+    if not law(points).all():
+        raise ValueError(
+            f"the prior of {site!r} has the support {own}, which is not inside the parameters' support {law}"
+        )
+
+
+def _check_shape(site: str, prior: dist.Distribution, law: dist.Distribution) -> None:
+    try:
+        fits = jnp.broadcast_shapes(prior.batch_shape, law.batch_shape) == law.batch_shape
+    except ValueError:
+        fits = False
+    if not fits or prior.event_shape != law.event_shape:
+        raise ValueError(
+            f"the prior of {site!r} has batch shape {prior.batch_shape} and event shape {prior.event_shape}; the site "
+            f"has {law.batch_shape} and {law.event_shape}: the batch shapes must broadcast, and the event "
+            "shapes must be equal"
+        )
+
+
+def hyperpriors(model: Specification) -> dict[str, dist.Distribution]:
+    """The hyperpriors of a model by site; empty if every hyperparameter is a number, an array or left to the data."""
+    found: dict[str, dist.Distribution] = {}
+    for block, family in model.families.items():
+        found |= {f"{block}_prior_{field}": value for field, value in _distributions(family).items()}
+    if isinstance(model.class_concentration, dist.Distribution):
+        found["class_concentration"] = model.class_concentration
+    return found
+
+
+def fill_hyperpriors(model: Model, values: Mapping[str, Array]) -> Model:
+    """The model with values in place of its hyperpriors; pure JAX."""
+    families = {
+        block: family._replace(**{field: values[f"{block}_prior_{field}"] for field in _distributions(family)})
+        for block, family in model.families.items()
+    }
+    return model.with_hyperparameters(families, values.get("class_concentration", model.class_concentration))
+
+
+def sample_hyperparameters(model: Specification, names: Mapping[str, str] | None = None) -> dict[str, Array]:
+    """Sample every hyperprior, inside a NumPyro program, and return the values by site; ``names`` are other names."""
+    names = names or {}
+    with allow_promotion():
+        return {
+            site: numpyro.sample(names.get(site, site), d.to_event(len(d.batch_shape)))
+            for site, d in hyperpriors(model).items()
+        }
+
+
+def _distributions(family: Family) -> dict[str, Any]:
+    values, _ = jax.tree_util.tree_flatten_with_path(family, lambda value: isinstance(value, dist.Distribution))
+    return {path[-1].name: value for path, value in values if isinstance(value, dist.Distribution)}

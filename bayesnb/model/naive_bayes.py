@@ -21,8 +21,15 @@ from bayesnb.families.base import Family, Hyperparameter, shares, start_powers
 from bayesnb.families.parts.support import broadcast
 from bayesnb.model import program
 from bayesnb.model.coordinates import centre, restore, tilt_model
-from bayesnb.model.declarations import check_concentration, check_families, check_model_float32, find_num_classes
-from bayesnb.model.nonconjugate import check_priors, hyperpriors, own_priors
+from bayesnb.model.declarations import (
+    check_concentration,
+    check_families,
+    check_model_float32,
+    check_priors,
+    find_num_classes,
+    hyperpriors,
+    own_priors,
+)
 from bayesnb.model.spelling import Spelling, sample_spelled
 from bayesnb.numerics import dirichlet
 from bayesnb.numerics.log_prob import NO_CLASS, LogProb
@@ -38,7 +45,7 @@ Tables = tuple[Array, dict[str, Any]]
 """Class probabilities [K], and by block the tables that score rows, from parameters or hyperparameters."""
 
 
-@jax.tree_util.register_pytree_with_keys_class
+@jax.tree_util.register_pytree_node_class
 class NaiveBayes(Scoring):
     """An immutable pytree: a class prior, and a family for each block; called, it runs the program (``program.run``).
 
@@ -212,13 +219,9 @@ class NaiveBayes(Scoring):
         params = self.own_params(params)
         return {b: {site: params[f"{b}_{site}"] for site in f.sites} for b, f in self.families.items()}
 
-    def respell(self, spelling: Spelling | None, **recognised: object) -> Self:
+    def respell(self, spelling: Spelling | None, **changes: object) -> Self:
         """The same model with its parameters and rows named and shaped like those of a program; None for its own."""
-        return self._replace(spelling=spelling, **recognised)
-
-    def in_blocks(self) -> Self:
-        """The same model, whose rows are a dict by block even if it has one block only."""
-        return self._replace(single=False, certificate=self.certificate)
+        return self._replace(spelling=spelling, **changes)
 
     def reference(self) -> Sites:
         """A central point of the conjugate model, always interior: means, and rate / shape for a variance."""
@@ -332,12 +335,6 @@ class NaiveBayes(Scoring):
         children = [*self.families.values(), self.class_concentration, self.class_probs, self.priors]
         sizes = tuple(self.columns.values())
         return children, (tuple(self.families), self.single, self.num_classes, sizes, self.spelling)
-
-    def tree_flatten_with_keys(self) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
-        """As ``tree_flatten``, each child with its name."""
-        children, rest = self.tree_flatten()
-        names = (*self.families, "class_concentration", "class_probs", "priors")
-        return [(jax.tree_util.GetAttrKey(n), child) for n, child in zip(names, children, strict=True)], rest
 
     @classmethod
     def tree_unflatten(cls, aux: tuple[Any, ...], children: list[Any]) -> Self:

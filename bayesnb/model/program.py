@@ -30,7 +30,7 @@ from numpyro import handlers
 from bayesnb.arrays.placement import Array, at_once_unless_traced, promote_dtypes
 from bayesnb.families import NormalKnownVariance
 from bayesnb.families.base import Params
-from bayesnb.model.nonconjugate import fill_hyperpriors, hyperpriors, sample_hyperparameters
+from bayesnb.model.declarations import fill_hyperpriors, hyperpriors, sample_hyperparameters
 from bayesnb.rows.checks import check_rows, count_rows
 from bayesnb.rows.labelled_rows import Specification, check_labels
 from bayesnb.rows.statistics import pooled_statistics

@@ -11,7 +11,7 @@ from scipy import integrate, stats
 
 import bayesnb as nb
 from bayesnb.families.parts.statistics import NormalStatistics
-from bayesnb.model.nonconjugate import initial_params
+from bayesnb.model.declarations import initial_params
 from bayesnb.rows.statistics import ModelStatistics
 from tests.agreement import means_agree
 

@@ -25,8 +25,8 @@ from bayesnb.fits.multilabel import MultiLabel
 from bayesnb.forests.columns import category_sizes
 from bayesnb.forests.results import ForestPosterior, ForestStatistics
 from bayesnb.forests.structures import STRUCTURES, is_forest
+from bayesnb.model.declarations import hyperpriors
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.model.nonconjugate import hyperpriors
 from bayesnb.model.spelling import CONSTRAINTS
 from bayesnb.numerics.covariances import variances
 from bayesnb.results.classifier import PointEstimate, Posterior
