@@ -108,7 +108,8 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
         frame = frame[estimator.schema_.names]
         X = frame.to_native()
     # scikit-learn ignores names if none is text, and raises an error if only some are
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    given = X if named or frame is None else np.broadcast_to(0.0, frame.shape)
+    validate_data(estimator, given, reset=reset, skip_check_array=True)
     return frame
 
 
