@@ -117,15 +117,21 @@ def describe(
         DataError: if the source, the target or a likelihood does not fit, or no column is left to learn from.
     """
     target = source.names[-1] if target is None else target
-    _require_target(source, target)
-    chosen = _choose(source.names, target, likelihoods)
+    if target not in source.names:
+        hint = closest(target, source.names) or f"; its columns are {listing(source.names)}"
+        raise DataError(f"'{source.data}' has no column '{target}'{hint}")
+    if isinstance(likelihoods, Mapping) and target in likelihoods:
+        raise DataError(f"column '{target}' is the target, so it has no kind to choose")
+    names, family = [name for name in source.names if name != target], None
+    if isinstance(likelihoods, Family):  # it takes numbers
+        family, likelihoods = likelihoods, "normal"
+    chosen = choose_kinds(likelihoods, names)
     read = [name for name in source.names if chosen.get(name) != SKIP]
     found, kept = summarise_source(source, read, target, chosen, advance)
     summaries = {name: found.get(name) or Summary(name, 0, 0) for name in source.names}
-    labels, features = summaries[target], [name for name in summaries if name != target]
+    labels = summaries[target]
     classes = _classes_of(labels)
-    family = likelihoods if isinstance(likelihoods, Family) else None
-    schema = Schema(choose_columns(features, summaries, chosen), family)
+    schema = Schema(choose_columns(names, summaries, chosen), family)
     inferred = [column for column in schema.columns if column.inferred]
     warnings = (*source.warnings, *warnings_of(summaries, inferred, how))
     if not schema.used:
@@ -201,48 +207,24 @@ def _summarise_batch(batch: RowBatch, target: str, chosen: Mapping[str, Any]) ->
     return found
 
 
-def _choose(names: Sequence[str], target: str, likelihoods: Any) -> Mapping[str, Any]:
-    """The kinds or families that the user has chosen, by column.
-
-    Args:
-        names: The columns, with the target.
-        target: The column of classes.
-        likelihoods: As for ``NaiveBayesClassifier``.
-    """
-    if isinstance(likelihoods, Mapping) and target in likelihoods:
-        raise DataError(f"column '{target}' is the target, so it has no kind to choose")
-    features = [name for name in names if name != target]
-    # a family takes numbers
-    return dict.fromkeys(features, "normal") if isinstance(likelihoods, Family) else choose_kinds(likelihoods, features)
-
-
-def _require_target(source: Source, target: str) -> None:
-    """Raise DataError unless the target is one of the columns."""
-    if target not in source.names:
-        hint = closest(target, source.names) or f"; its columns are {listing(source.names)}"
-        raise DataError(f"'{source.data}' has no column '{target}'{hint}")
-
-
 def _classes_of(target: Summary) -> tuple[Any, ...]:
     """The classes, sorted.
 
     Raises:
         DataError: if the target is not a column of classes.
     """
-    name, rows = target.name, target.num_cells
-    distinct = target.distinct
+    name, rows, distinct = target.name, target.num_cells, target.distinct
     if rows == 0:
         raise DataError(f"the target '{name}' has nothing in it; choose another with --target")
     if target.values is not None and distinct == 1:
         raise DataError(f"the target '{name}' has one class only, '{label(*target.values)}'")
     shown = f"{distinct}" if target.values is not None else f"more than {MOST_VALUES:,}"
-    if not target.text:
-        few = distinct <= FEW or (target.whole and (distinct <= 20 or rows >= 20 * distinct))
-        if not few:
-            raise DataError(
-                f"the target '{name}' is a measurement ({shown} different numbers in {rows} rows); "
-                "classification needs classes"
-            )
+    few = distinct <= FEW or (target.whole and (distinct <= 20 or rows >= 20 * distinct))
+    if not (target.text or few):
+        raise DataError(
+            f"the target '{name}' is a measurement ({shown} different numbers in {rows} rows); classification needs "
+            "classes"
+        )
     if target.values is None or 2 * distinct > rows:
         raise DataError(f"the target '{name}' has {shown} classes in {rows} rows; most would be seen once")
     return in_order(target.values.tolist())

@@ -68,7 +68,8 @@ def add_labels(classes: Array, y: Array) -> Array:
     new = shown[places_of(shown.tolist(), classes.tolist()) == len(classes)]
     if not new.size:
         return classes
-    if _kind(new) == _kind(classes) and (new.dtype.kind != "O" or type(new[0]) is type(classes[0])):
+    kinds = {"number" if labels.dtype.kind in "iuf" else labels.dtype.kind for labels in (new, classes)}
+    if len(kinds) == 1 and (new.dtype.kind != "O" or type(new[0]) is type(classes[0])):
         joined = np.union1d(classes, new)
         if {*classes.tolist(), *new.tolist()} == {*joined.tolist()}:  # no label was rounded
             return joined
@@ -76,10 +77,6 @@ def add_labels(classes: Array, y: Array) -> Array:
         f"y holds the new label {new.tolist()[0]!r}, and the labels so far are such as {classes.tolist()[0]!r}: give "
         "labels of one type"
     )
-
-
-def _kind(labels: Array) -> str:
-    return "number" if labels.dtype.kind in "iuf" else labels.dtype.kind
 
 
 def names_of(classes: Array) -> tuple[Any, ...] | None:
@@ -122,11 +119,8 @@ def plain_labels(y: Any, name: str = "y") -> Any:
 def _array_of(y: Any) -> Array:
     """An array; of objects for text and for mixed types, which numpy would convert to a single type."""
     types = {type(value.item() if isinstance(value, np.generic) else value) for value in y}
-    if len(types) < 2 and types != {str}:
-        return as_array(y)
-    if types & {list, tuple, np.ndarray}:
-        return as_array(y)
-    if types == {int, float} and all(float(value) == value for value in y if value == value):
+    whole = types == {int, float} and all(float(value) == value for value in y if value == value)
+    if whole or types & {list, tuple, np.ndarray} or (len(types) < 2 and types != {str}):
         return as_array(y)
     labels = np.empty(len(y), object)
     labels[:] = [value.item() if isinstance(value, np.generic) else value for value in y]

@@ -70,7 +70,7 @@ def schema_of(X: Any, likelihoods: Any, before: Schema | None = None, seen: Any 
     if before is not None and not before.named:
         raise DataError("the rows before were an array, and these are a data frame: give both in the same form")
     family = likelihoods if isinstance(likelihoods, Family) else None
-    chosen: Chosen = dict.fromkeys(X.columns, "normal") if family else choose_kinds(likelihoods, X.columns)
+    chosen = choose_kinds("normal" if family else likelihoods, X.columns)
     used = [name for name in X.columns if chosen.get(name) != SKIP]
     found = {name: summarise_column(X[name], vectorizer=vectorizer_of(chosen.get(name))) for name in used}
     if family is not None:
@@ -84,7 +84,10 @@ def schema_of(X: Any, likelihoods: Any, before: Schema | None = None, seen: Any 
     else:
         columns = tuple(_next_column(column, found.get(column.name), chosen) for column in before.columns)
         told = {column.name for column in columns if column.name in found and _drops_some(column, found[column.name])}
-        found = {name: _merge((seen or {}).get(name), summary) for name, summary in found.items()}
+        for name, earlier in (seen or {}).items():
+            now = found.get(name)
+            if now is not None and (earlier.text == now.text or not (earlier.num_cells and now.num_cells)):
+                found[name] = earlier.merge(now)
         _warn_of_other_kinds([column for column in columns if seen and column.name not in told], found)
     if all(column.kind == SKIP for column in columns):
         raise DataError(f"the data frame has no column to learn from{say_left_out(columns)}")
@@ -130,12 +133,6 @@ def _next_column(before: Column, summary: Summary | None, chosen: Chosen) -> Col
     refused = summary.text and not summary.flags and before.text is False
     kind = "categorical" if refused else before.family or before.kind
     return before.join(describe_column(summary, kind, before.own_block, inferred=True))
-
-
-def _merge(before: Summary | None, now: Summary) -> Summary:
-    if before is None or (before.num_cells and now.num_cells and before.text != now.text):
-        return now
-    return before.merge(now)
 
 
 def _drops_some(column: Column, summary: Summary) -> bool:

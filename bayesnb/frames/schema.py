@@ -92,7 +92,10 @@ class Schema:
         found: dict[str, list[Column]] = {block: [] for block in ("x", *BLOCKS.values(), *places)}
         for block, column in zip(places, columns, strict=True):
             found[block].append(column)
-        return {self._prefixed(block): tuple(some) for block, some in found.items() if block and some}
+        named = {block: tuple(some) for block, some in found.items() if block and some}
+        if not self.prefix:
+            return named
+        return {self.prefix if block == "x" else f"{self.prefix}_{block}": some for block, some in named.items()}
 
     @property
     def single(self) -> bool:
@@ -229,10 +232,6 @@ class Schema:
             sizes = [max(len(new.values), 1) for _, new in pairs]
             statistics = statistics.with_block(block, statistics.blocks[block].spread(codes, sizes))
         return statistics
-
-    def _prefixed(self, block: str) -> str:
-        """The name of a block in the model, of which these rows may be one of several blocks."""
-        return block if not self.prefix else self.prefix if block == "x" else f"{self.prefix}_{block}"
 
     def _encode_array(self, X: Any) -> Any:
         arrays = {}
