@@ -53,10 +53,11 @@ def fit_rival(
     Columns in other blocks than ``numbers`` are one-hot encoded, and a missing cell is a level of its own; numbers are
     standardised, and missing ones replaced by the column's mean. The seed is that of the random forest.
     """
+    columns = list(range(sum(values.shape[1] for values in X.values())))
     num_levels = sum(values.shape[1] for block, values in X.items() if block not in numbers)
     features = make_column_transformer(
-        (OneHotEncoder(handle_unknown="ignore"), slice(0, num_levels)),
-        (make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()), slice(num_levels, None)),
+        (OneHotEncoder(handle_unknown="ignore"), columns[:num_levels]),
+        (make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()), columns[num_levels:]),
     )
     classifier = RandomForestClassifier(NUM_TREES, random_state=seed)
     if len(np.unique(y)) == 1:  # logistic regression refuses a single class

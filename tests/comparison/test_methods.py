@@ -92,6 +92,9 @@ def test_a_rival_gives_a_class_it_never_saw_probability_zero(method):
     log_proba = fit_rival(method, X, np.array([0, 2, 0, 2]), num_classes=3, seed=0).predict_log_proba(X)
     assert_array_equal(log_proba[:, 1], -np.inf)
     assert_array_equal(log_proba.argmax(axis=1), [0, 2, 0, 2])
+    for block, cells in X.items():  # tables of one kind of column
+        only = fit_rival(method, {block: cells}, np.array([0, 2, 0, 2]), num_classes=3, seed=0)
+        assert_array_equal(only.predict_log_proba({block: cells})[:, 1], -np.inf)
     # one class alone, an empty column of numbers, and a category that was not there in training
     X["numeric"][:] = np.nan
     alone = fit_rival(method, X, np.full(4, 2), num_classes=3, seed=0)
