@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from rich.cells import cell_len, set_cell_size
@@ -111,7 +110,7 @@ LONGEST_NAME = 24
 def draw_figures(findings: Findings, summary: Summary) -> dict[str, Figure]:
     """The figures by file name; a single column has no dependence."""
     figures = {
-        "learning_curve.png": learning_figure(summary),
+        "learning_curve.png": learning_figure(summary, findings.result),
         "reliability.png": reliability_figure(summary, findings.result),
     }
     if findings.pairs is not None:
@@ -126,18 +125,15 @@ def png(figure: Figure, dpi: int) -> bytes:
     return content.getvalue()
 
 
-def learning_figure(summary: Summary) -> Figure:
+def learning_figure(summary: Summary, result: Comparison) -> Figure:
     """Log loss above accuracy, against the training size; narrow, so that the letters stay legible on a phone."""
     figure = _figure(5.2, 6.4)
     axes = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
     sizes, methods = summary["splits"]["sizes"], [method for method in summary["priors"] if method in STYLES]
     panels = (("log_loss", "log loss (nats)", True), ("accuracy", "accuracy", False))
     for ax, (metric, ylabel, log_scale) in zip(axes, panels, strict=True):
-        scores = {m: [row[metric] for row in summary["table"] if row["method"] == m] for m in methods}
-        curves = {
-            method: tuple(np.array([[s["mean"], s["standard_error"]] for s in by_size], float).T)
-            for method, by_size in scores.items()
-        }
+        scores = {method: np.array([result.mean(size, method, metric) for size in sizes]) for method in methods}
+        curves = {method: (table[:, 0], table[:, 1]) for method, table in scores.items()}
         learning_curve(ax, sizes, curves, ylabel, log_scale=log_scale).label_outer()
     title = f"{summary['sentences']['mean']}, {summary['splits']['test_rows']:,} test rows"
     figure.suptitle(f"{summary['data']['name']}\n{title}", fontsize=9)
@@ -180,9 +176,7 @@ def dependence_figure(summary: Summary, pairs: Dependence) -> Figure:
 
 
 def _figure(width: float, height: float) -> Figure:
-    figure = Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.05))
-    FigureCanvasAgg(figure)  # needs no display, and leaves pyplot's global state alone
-    return figure
+    return Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.05))
 
 
 def _legend(figure: Figure, ax: Any, methods: Iterable[str]) -> None:

@@ -84,6 +84,9 @@ def summarise_data(experiment: Experiment) -> dict[str, Any]:
 def summarise(findings: Findings, command: str) -> dict[str, Any]:
     """Everything needed to judge and repeat the comparison, as plain values for JSON."""
     experiment, result, evidence, pairs, check, no_check = findings
+    every = [] if pairs is None else pairs.strongest(math.comb(len(pairs.names), 2))
+    strong = sum(pair.log_bayes_factor > STRONG and pair.per_row > 0 for pair in every)
+    dependent = f"Dependent pairs of columns within the classes: {strong} of {len(every):,} (dependence.png)."
     repeats, data, stopped = experiment.repeats, summarise_data(experiment), _say_where_it_stopped(result)
     if stopped is not None:
         data["warnings"].insert(0, stopped)
@@ -100,7 +103,7 @@ def summarise(findings: Findings, command: str) -> dict[str, Any]:
         "priors": dict(result.priors),
         "table": [_row(result, size, method) for size in result.sizes for method in result.methods],
         "evidence": {**asdict(evidence), "columns": [column._asdict() for column in evidence.columns]},
-        "strongest_pairs": [] if pairs is None else [pair._asdict() for pair in pairs.strongest(10) if pair.per_row],
+        "strongest_pairs": [pair._asdict() for pair in every[:10] if pair.per_row],
         "nearly_unique": [] if pairs is None else [pairs.names[column] for column in pairs.nearly_unique],
         "nuts": None if check is None else {key: _finite(value) for key, value in asdict(check).items()},
         "meanings": {
@@ -116,7 +119,7 @@ def summarise(findings: Findings, command: str) -> dict[str, Any]:
             "impossible": _impossible(result),
             "equal": None if "numeric" in experiment.table.blocks or experiment.model is not None else EQUAL,
             "evidence": _evidence(evidence),
-            "dependence": None if pairs is None else _dependence(pairs),
+            "dependence": None if pairs is None else dependent,
             "overconfidence": _overconfidence(result, pairs),
             "nuts": None if check is None else _nuts(check),
             "no_nuts": no_check,
@@ -239,12 +242,6 @@ def _evidence(evidence: Evidence) -> str:
         f"learned prior ({tenths(gain, '+')}). It says how well a prior describes the rows, not how well it predicts "
         "the class."
     )
-
-
-def _dependence(pairs: Dependence) -> str:
-    every = pairs.strongest(math.comb(len(pairs.names), 2))
-    strong = sum(pair.log_bayes_factor > STRONG and pair.per_row > 0 for pair in every)
-    return f"Dependent pairs of columns within the classes: {strong} of {len(every):,} (dependence.png)."
 
 
 def _overconfidence(result: Comparison, pairs: Dependence | None) -> str | None:
