@@ -65,16 +65,19 @@ def segment_weights(mass: Array, counts: Array, totals: Array) -> tuple[Array, A
 
 
 def _of_columns(mass: Array, counts: Array, totals: Array) -> tuple[Array, Array]:
-    q, total = segment_sums(mass)[None], totals[:, None, None, None]
+    size = mass.shape[-1]
+    ends = np.triu_indices(size)
+    q, total = segment_sums(mass)[None, :, *ends], totals[:, None, None]
     q = jnp.where(q > 0, q, 1.0)
 
     def add(sums: tuple[Array, Array], of_class: Array) -> tuple[tuple[Array, Array], None]:
         rows = of_class.sum(axis=-1)[None]
-        unit = total + rows[..., None, None]
-        segment = log_gamma_ratio(total * q, segment_sums(of_class)[None], q * unit)
-        whole = log_gamma_ratio(total[..., 0, 0], rows, unit[..., 0, 0])
+        unit = total + rows[..., None]
+        segment = log_gamma_ratio(total * q, segment_sums(of_class)[None, :, *ends], q * unit)
+        whole = log_gamma_ratio(total[..., 0], rows, unit[..., 0])
         return (sums[0] + segment, sums[1] - whole), None
 
-    shape, kind = (len(totals), *mass.shape), jnp.result_type(mass, float)
-    start = jnp.zeros((*shape, shape[-1]), kind), jnp.zeros(shape[:2], kind)
-    return jax.lax.scan(add, start, jnp.asarray(counts, kind))[0]
+    shape, kind = (len(totals), len(mass)), jnp.result_type(mass, float)
+    start = jnp.zeros((*shape, len(ends[0])), kind), jnp.zeros(shape, kind)
+    weights, rest = jax.lax.scan(add, start, jnp.asarray(counts, kind))[0]
+    return jnp.zeros((*shape, size, size), kind).at[:, :, *ends].set(weights), rest
