@@ -116,7 +116,8 @@ def _batches_for(classifier: NaiveBayesClassifier, data: str) -> Iterator[RowBat
     source, schema = open_data(data), _schema(classifier)
     schema.require(source.names)
     schema.warn_of_extra(source.names)
-    for batch in source.batches([column.name for column in schema.used], schema.texts):
+    texts = {column.name for column in schema.used if column.text}
+    for batch in source.batches([column.name for column in schema.used], texts):
 
         def where(row: int, batch: RowBatch = batch) -> str:
             return f" {batch.place(row)} of '{data}'"

@@ -219,10 +219,6 @@ class Column:
         table[[value - below for value in codes]] = [*codes.values()]
         return below, table
 
-    def codes_of(self, values: Sequence[Value]) -> Array:
-        """The codes of these values, all of which it has; 0 if there are none."""
-        return np.array([self.code_of[value] for value in values] or [0])
-
     def warn_of_others(self, others: Array, *, none_known: bool) -> None:
         """Warn of values that count as missing, if none is known, or some are outside what an inferred kind takes."""
         others = others[others == others]  # not NaN

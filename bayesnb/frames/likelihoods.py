@@ -117,7 +117,9 @@ def _column(name: str, summary: Summary | None, chosen: Any, own_block: str = ""
     if summary is None or chosen == SKIP:
         return Column(name, SKIP, text=None, reason=ASKED)
     if (vectorizer := vectorizer_of(chosen)) is not None:
-        return describe_words(summary, vectorizer, own_block)
+        require_text(summary.num_cells > 0 and not summary.text, name, "numbers")
+        words = in_order(summary.words or frozenset())
+        return WordColumn(name, "words", words, True, None, summary.missing, None, own_block, vectorizer=vectorizer)
     if chosen is not None:
         return describe_column(summary, chosen, own_block)
     choice = infer(summary)
@@ -245,13 +247,6 @@ def _values(column: Summary, kind: Kind) -> tuple[Value, ...]:
             f"column '{column.name}' cannot be categorical: it has more than {MOST_VALUES:,} distinct values"
         )
     return in_order({*column.values.tolist(), *column.declared}) if kind == "categorical" else ()
-
-
-def describe_words(column: Summary, vectorizer: Any, own_block: str) -> WordColumn:
-    """The column with the words of its cells; DataError for numbers, booleans and dates."""
-    require_text(column.num_cells > 0 and not column.text, column.name, "numbers")
-    words = in_order(column.words or frozenset())
-    return WordColumn(column.name, "words", words, True, None, column.missing, None, own_block, vectorizer=vectorizer)
 
 
 def require_words(column: Summary) -> None:

@@ -132,11 +132,6 @@ class Schema:
         """The columns that a row must have: those not left out, and those whose missing cells are informative."""
         return tuple(c for place, c in enumerate(self.each) if c.kind != SKIP or place in self.informative)
 
-    @property
-    def texts(self) -> set[str]:
-        """The columns whose values are text."""
-        return {column.name for column in self.columns if column.text}
-
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """C of each Categorical column."""
@@ -228,7 +223,7 @@ class Schema:
             pairs = list(zip(columns, over.blocks[block], strict=True))
             if all(old.values == new.values for old, new in pairs):
                 continue
-            codes = [new.codes_of(old.values) for old, new in pairs]
+            codes = [np.array([new.code_of[value] for value in old.values] or [0]) for old, new in pairs]
             sizes = [max(len(new.values), 1) for _, new in pairs]
             statistics = statistics.with_block(block, statistics.blocks[block].spread(codes, sizes))
         return statistics

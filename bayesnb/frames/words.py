@@ -58,17 +58,14 @@ def vectorizer_of(given: Any) -> Any:
                 "it out, give a vocabulary, or use a HashingVectorizer"
             )
     if params["analyzer"] == "word" and params["tokenizer"] is None:
-        _require_pattern(kind, params["token_pattern"])
+        try:
+            re.compile(params["token_pattern"])
+        except (re.error, TypeError) as error:
+            raise DataError(
+                f"token_pattern of the {kind} must be a regular expression, such as r'\\w+', got "
+                f"{params['token_pattern']!r}: {error}"
+            ) from None
     return make(kind, changed_params(given))
-
-
-def _require_pattern(kind: str, pattern: Any) -> None:
-    try:
-        re.compile(pattern)
-    except (re.error, TypeError) as error:
-        raise DataError(
-            f"token_pattern of the {kind} must be a regular expression, such as r'\\w+', got {pattern!r}: {error}"
-        ) from None
 
 
 def changed_params(vectorizer: Any) -> dict[str, Any]:

@@ -25,8 +25,7 @@ class ParquetFile:
 
     Attributes:
         path: Its path.
-        names: The names of its columns.
-        schema: Their names and types.
+        schema: The names and types of its columns.
         num_rows: The number of its rows.
     """
 
@@ -59,7 +58,6 @@ class ParquetFile:
             with self._open() as file:
                 self.schema: pa.Schema = file.schema_arrow
                 self.num_rows: int = file.metadata.num_rows
-        self.names: list[str] = self.schema.names
 
     def batches(self, names: Sequence[str], start: int = 0, texts: Collection[str] = ()) -> Iterator[RowBatch]:
         """Yield the named columns from the row group of row ``start`` on; batches begin at the same rows for any start.
