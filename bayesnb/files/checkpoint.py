@@ -95,12 +95,10 @@ class Checkpoint:
             raise ValueError(f"its format is {header.get('format')!r}, not {FORMAT!r}")
         for key, mine in self._of.items():
             self._compare(f"another {key}", header["of"][key], mine)
-        known, names, finished, numbers = (header[key] for key in ("num_classes", "classes", "finished", "position"))
+        known, names, numbers = (header[key] for key in ("num_classes", "classes", "position"))
         arguments.check_counts(num_classes=known)
         if names is not None and (not isinstance(names, list) or len(names) != known):
             raise ValueError(f"classes must be {known} labels, got {names!r}")
-        if not isinstance(finished, bool):
-            raise ValueError(f"finished must be True or False, got {finished!r}")
         self._compare("another number of classes", known, num_classes or known)
         self._compare("other classes", names, classes or names)
         if [type(number) for number in numbers] != [int] * 3 or min(numbers) < 0:
@@ -110,7 +108,7 @@ class Checkpoint:
             raise ValueError(f"its arrays must be those of {position.rows} rows, got {list(arrays)}")
         self._compare("other files", header["read"], self._source.read(position))
         statistics = self._rebuild(arrays, known) if arrays else None
-        return StreamState(statistics, position, known, names, finished)
+        return StreamState(statistics, position, known, names, header["finished"] is True)
 
     def _compare(self, what: str, there: Any, here: Any) -> None:
         here = json.loads(json.dumps(here))

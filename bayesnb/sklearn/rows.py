@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-import jax
 import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
@@ -22,7 +21,6 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.placement import fill_masked, is_traced
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.frames.blocks import Blocks, BlocksSchema
@@ -153,17 +151,14 @@ def take_away(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     codes, views = codes_among(classes, labels), has_views(schema, estimator.fit_.model)
     given, _ = schema_of(rows, estimator.likelihoods, estimator.missing, schema)
     model = estimator._model(given, classes, views=views, again=True)
-    _, part = given.count(model, given.encode(rows), codes, weight)
-    fitted = estimator.statistics_.named(None)
-    shapes = [[*map(np.shape, jax.tree.leaves(one, is_class_table))] for one in (part, fitted)]
-    structures = [str(jax.tree.structure(one, is_class_table)) for one in (part, fitted)]
-    if shapes[0] != shapes[1] or structures[0] != structures[1]:
+    counted, part = given.count(model, given.encode(rows), codes, weight)
+    if counted != schema:
         raise DataError(
             "the rows to forget hold a category that no fitted row had, or such a word, so they cannot have been "
             "fitted: give rows that were"
         )
     model = estimator._model(schema, classes, views=views, again=True)
-    estimator._set(schema, classes, model, subtract(fitted, part))
+    estimator._set(schema, classes, model, subtract(estimator.statistics_.named(None), part))
     return estimator
 
 
