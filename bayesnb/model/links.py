@@ -39,54 +39,39 @@ def _logit(p: Array) -> Array:
     return either.log(p) - either.log1p(-p)
 
 
-def _expit(x: Array) -> Array:
-    tail = either.exp(-abs(x))
-    return either.where(x >= 0, 1.0, tail) / (1.0 + tail)
-
-
-def _power(power: float) -> Any:
-    return transforms.PowerTransform(power)
-
+MINUS, EXP, EXPIT = transforms.AffineTransform(0.0, -1.0), transforms.ExpTransform(), transforms.SigmoidTransform()
+ONE_MINUS = transforms.AffineTransform(1.0, -1.0, constraints.unit_interval)
+DOUBLE_EXP = transforms.ComposeTransform([transforms.AffineTransform(0.0, 2.0), EXP])
 
 LINKS: dict[str, Link] = {
     "identity": Link(lambda t: t, lambda c: c),
-    "one minus": Link(
-        lambda t: 1.0 - t,
-        lambda c: 1.0 - c,
-        transform=transforms.AffineTransform(1.0, -1.0, constraints.unit_interval),
-    ),
-    "expit": Link(_expit, _logit, (1.0, 1.0), transform=transforms.SigmoidTransform()),
+    "one minus": Link(lambda t: 1.0 - t, lambda c: 1.0 - c, transform=ONE_MINUS),
+    "expit": Link(either.sigmoid, _logit, (1.0, 1.0), transform=EXPIT),
     "expit of minus": Link(
-        lambda t: _expit(-t),
+        lambda t: either.sigmoid(-t),
         lambda c: -_logit(c),
         (1.0, 1.0),
-        transform=transforms.ComposeTransform([transforms.AffineTransform(0.0, -1.0), transforms.SigmoidTransform()]),
+        transform=transforms.ComposeTransform([MINUS, EXPIT]),
     ),
     "odds": Link(
         lambda t: t / (1.0 + t),
         lambda c: c / (1.0 - c),
         (0.0, 2.0),
-        transform=transforms.ComposeTransform([transforms.ExpTransform().inv, transforms.SigmoidTransform()]),
+        transform=transforms.ComposeTransform([EXP.inv, EXPIT]),
     ),
-    "exp": Link(either.exp, either.log, (1.0,), transform=transforms.ExpTransform()),
+    "exp": Link(either.exp, either.log, (1.0,), transform=EXP),
     "exp of minus": Link(
         lambda t: either.exp(-t),
         lambda c: -either.log(c),
         (1.0,),
-        transform=transforms.ComposeTransform([transforms.AffineTransform(0.0, -1.0), transforms.ExpTransform()]),
+        transform=transforms.ComposeTransform([MINUS, EXP]),
     ),
-    "exp of double": Link(
-        lambda t: either.exp(2.0 * t),
-        lambda c: 0.5 * either.log(c),
-        (1.0,),
-        2.0,
-        transforms.ComposeTransform([transforms.AffineTransform(0.0, 2.0), transforms.ExpTransform()]),
-    ),
-    "square": Link(lambda t: t * t, either.sqrt, (0.5,), 2.0, _power(2.0)),
-    "root": Link(either.sqrt, lambda c: c * c, (-1.0,), 0.5, _power(0.5)),
-    "reciprocal": Link(lambda t: 1.0 / t, lambda c: 1.0 / c, (2.0,), 1.0, _power(-1.0)),
-    "reciprocal square": Link(lambda t: t**-2, lambda c: c**-0.5, (1.5,), 2.0, _power(-2.0)),
-    "minus": Link(lambda t: -t, lambda c: -c, transform=transforms.AffineTransform(0.0, -1.0)),
+    "exp of double": Link(lambda t: either.exp(2.0 * t), lambda c: 0.5 * either.log(c), (1.0,), 2.0, DOUBLE_EXP),
+    "square": Link(lambda t: t * t, either.sqrt, (0.5,), 2.0, transforms.PowerTransform(2.0)),
+    "root": Link(either.sqrt, lambda c: c * c, (-1.0,), 0.5, transforms.PowerTransform(0.5)),
+    "reciprocal": Link(lambda t: 1.0 / t, lambda c: 1.0 / c, (2.0,), 1.0, transforms.PowerTransform(-1.0)),
+    "reciprocal square": Link(lambda t: t**-2, lambda c: c**-0.5, (1.5,), 2.0, transforms.PowerTransform(-2.0)),
+    "minus": Link(lambda t: -t, lambda c: -c, transform=MINUS),
     "inverse matrix": Link(either.inverse, either.inverse, (1.0,), matrix=True),
 }
 """By name; files store the names."""

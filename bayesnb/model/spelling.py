@@ -25,12 +25,8 @@ from bayesnb.model.links import LINKS, Part, Positions, log_slope, matrix_powers
 from bayesnb.rows.labelled_rows import Specification
 
 CONSTRAINTS: dict[str, Any] = {
-    "real": constraints.real,
-    "positive": constraints.positive,
-    "unit_interval": constraints.unit_interval,
-    "simplex": constraints.simplex,
-    "positive_definite": constraints.positive_definite,
-    "real_vector": constraints.real_vector,
+    name: getattr(constraints, name)
+    for name in ("real", "positive", "unit_interval", "simplex", "positive_definite", "real_vector")
 }
 """The supports of a program's sites, by name."""
 
