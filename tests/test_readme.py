@@ -16,7 +16,7 @@ from bayesnb.comparison.compare import compare
 from bayesnb.comparison.experiment import Experiment
 from bayesnb.files.description import make_table
 from bayesnb.files.sources.paths import open_data
-from bayesnb.report import summary as formats
+from bayesnb.report.summary import number
 
 ROOT = Path(__file__).parent.parent
 README, TOUR, WHY = ((ROOT / path).read_text(encoding="utf-8") for path in ("README.md", "docs/tour.md", "docs/why.md"))
@@ -76,8 +76,8 @@ def test_the_scores_are_those_of_the_first_command():
     methods = ("MLE", "MAP", "full Bayes", "tempered", "feature weights", "default")
     result = compare(Experiment(make_table(open_data("breast_cancer")), (398,), 20, 0), methods=methods)
     behind = {name: result.difference(398, name, "log_loss") for name in ("MLE", "MAP")}
-    loss = {name: formats.number(result.mean(398, name, "log_loss")[0]) for name in methods}
-    lead = [" ± ".join([formats.number(-mean), formats.number(error)]) for mean, error in behind.values()]
+    loss = {name: number(result.mean(398, name, "log_loss")[0]) for name in methods}
+    lead = [" ± ".join([number(-mean), number(error)]) for mean, error in behind.values()]
     assert f"at 398 rows full Bayes is {lead[0]} nats behind MLE and {lead[1]} behind MAP" in WHY
     cut = f"full Bayes from {loss['full Bayes']} to {loss['tempered']} and {loss['feature weights']}."
     assert f"At 398 rows this cuts the log loss of {cut}" in WHY

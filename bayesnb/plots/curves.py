@@ -266,7 +266,7 @@ def _costs_of_decisions(proba: Array, y: Array, x: Array) -> Array:
     share = (y == 1).mean()
     miss, alarm = x / share, (1.0 - x) / (1.0 - share)
     labels = (decide(proba, [[0.0, a], [m, 0.0]]).labels for m, a in zip(miss, alarm, strict=True))
-    wrong = np.stack([(label != y)[:, None] & (y[:, None] == [1, 0]) for label in labels]).mean(axis=1)
+    wrong = np.stack([((label != y)[:, None] & (y[:, None] == [1, 0])).mean(axis=0) for label in labels])
     return miss * wrong[:, 0] + alarm * wrong[:, 1]
 
 

@@ -15,7 +15,7 @@ from bayesnb.comparison.first_split import Evidence, Inclusion
 from bayesnb.comparison.metrics import ReliabilityBins
 from bayesnb.frames.series import DataError
 from bayesnb.inspection.dependence import Dependence
-from bayesnb.report import page as figures
+from bayesnb.report import page
 from bayesnb.report.folder import stage, write_files
 from bayesnb.report.summary import summarise
 from tests.comparisons import CHECK, PAIRS, by_hand, findings_of, synthetic, widest
@@ -41,7 +41,7 @@ def test_the_pictures_show_the_methods_that_are_told_apart(mixed):
     bins = ReliabilityBins(np.full(10, 4), np.arange(10) * 0.4, np.arange(10) * 0.3)
     result = replace(result, records=tuple(replace(record, bins=bins) for record in result.records))
     findings = findings_of(mixed[0], result)
-    figures_of = figures.draw_figures(findings, summarise(findings, ""))
+    figures_of = page.draw_figures(findings, summarise(findings, ""))
     assert figures_of.keys() == {"learning_curve.png", "reliability.png"}  # without pairs of columns
     for name, methods in (
         ("learning_curve.png", {*plots.STYLES}),
@@ -113,10 +113,10 @@ def test_of_many_columns_the_most_dependent_are_drawn(mixed):
         tuple(f"a column of a long name, number {d}" for d in range(70)),
         *[np.ones((70, 70)), evidence, np.ones((70, 70))],
     )
-    figure = figures.dependence_figure(summarise(findings_of(*mixed), ""), pairs)
+    figure = page.dependence_figure(summarise(findings_of(*mixed), ""), pairs)
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert len(names) == figures.MOST_COLUMNS_DRAWN - 1
-    assert {len(name) for name in names} == {figures.LONGEST_NAME}
+    assert len(names) == page.MOST_COLUMNS_DRAWN - 1
+    assert {len(name) for name in names} == {page.LONGEST_NAME}
     assert len(figure.axes[0].collections[1].get_offsets()) == 1
     assert "the 40 most dependent of 70 columns given 'label'" in figure.get_suptitle()
 

@@ -15,9 +15,8 @@ from bayesnb.comparison.methods import COMPARED
 from bayesnb.comparison.metrics import ReliabilityBins
 from bayesnb.files.description import make_table
 from bayesnb.files.sources.paths import of_frame
-from bayesnb.report import summary as formats
 from bayesnb.report.console import print_data, print_results
-from bayesnb.report.summary import next_step, summarise, summarise_data
+from bayesnb.report.summary import next_step, number, summarise, summarise_data, whole, with_error
 from tests.comparisons import CHECK, PAIRS, QUICK, by_hand, evidence_of, findings_of, record, synthetic, widest
 
 
@@ -38,13 +37,13 @@ def counted():
     ],
 )  # fmt: skip
 def test_numbers_are_short(value, text):
-    assert formats.number(value) == text
+    assert number(value) == text
 
 
 def test_a_mean_and_its_error_share_the_decimals():
-    assert formats.with_error(0.3123, 0.0456) == ".312 ±.046"
-    assert formats.with_error(12.34, 0.0456, sign="+") == "+12.3 ±.0"
-    assert formats.with_error(0.3123, None) == ".312"
+    assert with_error(0.3123, 0.0456) == ".312 ±.046"
+    assert with_error(12.34, 0.0456, sign="+") == "+12.3 ±.0"
+    assert with_error(0.3123, None) == ".312"
 
 
 def printed(function, summary):
@@ -195,8 +194,8 @@ def test_the_check_is_printed_with_its_warnings(mixed):
 
 @pytest.mark.parametrize(("value", "text"), [(121, "121"), (123_456, "123,456"), (2**101 * 8 - 1, "2.0e+31")])
 def test_whole_numbers_of_any_size(value, text):
-    assert formats.whole(value) == text
-    assert formats.whole(2**20_000) == "4.0e+6020"
+    assert whole(value) == text
+    assert whole(2**20_000) == "4.0e+6020"
 
 
 def test_parameters_are_counted_beside_the_full_joint_table(counted, mixed):
