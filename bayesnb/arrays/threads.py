@@ -40,7 +40,8 @@ def in_threads(function: Callable[[S], T], parts: Iterable[S]) -> list[T]:
 
     Neither BLAS nor a call from inside a thread starts further threads, which would compete with these for the cores.
     """
-    return list(_results(function, parts))
+    parts = list(parts)
+    return [*(_results(function, parts) if len(parts) > 1 else map(function, parts))]
 
 
 def merge_in_threads(merge: Callable[[T, T], T], function: Callable[[S], T], parts: Iterable[S]) -> T:
