@@ -241,9 +241,9 @@ def plan(
 ) -> tuple[NaiveBayes, bool | str]:
     """The ``specification``, and which powers are learned from so many rows, as ``temper`` says.
 
-    If nothing else was asked, inferred numbers have three views and every feature a power, where that takes seconds;
-    blocks that are ``sparse`` matrices may make it longer. A ``first_batch``, whose fit is to be changed by others, has
-    views and no powers.
+    If nothing else was asked, inferred numbers have three views and every feature a power, where that takes seconds and
+    each of the blocks that are ``sparse`` matrices is one feature. A ``first_batch``, whose fit is to be changed by
+    others, has views and no powers.
     """
     make = partial(specification, method, smoothing, schema, classes, class_prior, likelihoods)
     if temper is not None or method != "posterior" or not schema.infers_numbers:
