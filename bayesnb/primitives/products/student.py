@@ -3,8 +3,9 @@
 ``compare`` scores 148,200 rows of 29 reals and 23 classes some twenty times, and takes 169 s, where its goal is 180.
 Such a prediction with powers takes .15 s by ``log_powers``, and as a mixture .35; by XLA 1.8 and 4.2.
 
-numba leaves ``log`` and ``exp`` to the C library, one number at a time, which takes ten times as long. Written as arithmetic on arrays of rows, with
-the bits of an exponent in view, both are vectorised: a logarithm takes a quarter of the time of numpy's log1p.
+numba leaves ``log`` and ``exp`` to the C library, one number at a time, which takes ten times as long. Written as
+arithmetic on arrays of rows, with the bits of an exponent in view, both are vectorised: a logarithm takes a quarter of
+the time of numpy's log1p.
 
     log(1 + s) = e log 2 + log(1 + f),   1 + s = 2^e (1 + f),   1 + f between sqrt(1/2) and sqrt(2)
     log(1 + f) = 2 artanh(f / (2 + f)),  a series in the square
