@@ -82,11 +82,6 @@ def _match(targets: Any, sources: Any) -> tuple[Any, Any]:
     return best, found
 
 
-def site_of(name: str, target: Values, parts: tuple[Part, ...], constraint: str = "real") -> Site:
-    """The target as a site made of its parts."""
-    return Site(name, target.shape, parts, target.event, constraint)
-
-
 class Fed(NamedTuple):
     """A canonical site and what feeds it: its parts, and for each of its units the source and the source's unit."""
 
@@ -137,7 +132,7 @@ class Matches:
     @property
     def canonical_sites(self) -> tuple[Site, ...]:
         """The model's own sites, made of the program's."""
-        return tuple(site_of(name, fed.values, fed.parts) for name, fed in self.fed.items())
+        return tuple(Site(name, f.values.shape, f.parts, f.values.event) for name, f in self.fed.items())
 
     def parameters_of(self, latents: Mapping[str, Latent]) -> dict[str, Any]:
         """The model's own parameters at other points of the latents, [P, ...] by site."""
@@ -182,7 +177,7 @@ class Matches:
                 f"site {name!r} has {int(missing.sum())} elements that no class reads: its class axis must have one "
                 "element for each class"
             )
-        return site_of(name, values, parts, _constraint(self.laws[name][0]))
+        return Site(name, values.shape, parts, values.event, _constraint(self.laws[name][0]))
 
     def _require_one_to_one(self) -> None:
         """Refuse latents that are a parameter of several classes or columns."""
