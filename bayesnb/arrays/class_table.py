@@ -17,8 +17,7 @@ import numpy as np
 import scipy.sparse
 
 from bayesnb.arrays import memory
-from bayesnb.arrays.placement import Array, is_traced, namespace, on_host, to_host
-from bayesnb.arrays.pytree import Node, pytree
+from bayesnb.arrays.placement import Array, Node, is_traced, namespace, on_host, pytree, to_host
 
 LARGE = 1 << 24
 """Tables of at most so many cells, 128 MiB, are dense."""

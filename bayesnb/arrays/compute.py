@@ -24,6 +24,8 @@ import jax
 import numpy as np
 from jax.sharding import SingleDeviceSharding
 
+from bayesnb.arrays.cells import dense, part_of
+from bayesnb.arrays.loops import require_jax, row_blocks
 from bayesnb.arrays.placement import (
     Array,
     is_traced,
@@ -33,8 +35,6 @@ from bayesnb.arrays.placement import (
     promote_dtypes,
     with_automatic_axes,
 )
-from bayesnb.arrays.sparse import dense, part_of
-from bayesnb.arrays.threads import require_jax, row_blocks
 from bayesnb.arrays.typing import ObservedRows
 from bayesnb.jaxpr_numpy import is_key, prepare
 

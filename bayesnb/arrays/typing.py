@@ -23,7 +23,7 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from bayesnb.arrays.pytree import Node, pytree
+from bayesnb.arrays.placement import Node, pytree
 
 __all__ = (
     "Array",

@@ -3,6 +3,8 @@
 ``base`` defines the interface. A family knows the rows of one block and their classes, and nothing about models.
 """
 
+from typing import Any
+
 from bayesnb.families.base import Family as Family
 from bayesnb.families.bernoulli import Bernoulli as Bernoulli
 from bayesnb.families.binomial import Binomial as Binomial
@@ -19,3 +21,13 @@ from bayesnb.families.tied_columns import TiedCategorical as TiedCategorical
 from bayesnb.families.tied_columns import TiedNormal as TiedNormal
 from bayesnb.families.tied_columns import TiedPoisson as TiedPoisson
 from bayesnb.families.views import Views as Views
+
+FAMILIES: dict[str, Any] = {
+    "bernoulli": Bernoulli,
+    "categorical": Categorical,
+    "normal": Normal,
+    "histogram": Histogram,
+    "poisson": Poisson,
+    "multinomial": Multinomial,
+}
+"""The families by their names on the command line and in ``likelihoods``."""

@@ -44,8 +44,8 @@ from numpyro.infer.util import log_density
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.compute import compute_rows
 from bayesnb.arrays.placement import Array, allow_promotion
-from bayesnb.arrays.pytree import Node as Node
-from bayesnb.arrays.pytree import pytree as pytree
+from bayesnb.arrays.placement import Node as Node
+from bayesnb.arrays.placement import pytree as pytree
 from bayesnb.families.hyperparameters import Hyperparameters
 from bayesnb.families.left_out import LeftOut
 from bayesnb.families.parts.support import (
@@ -58,8 +58,8 @@ from bayesnb.families.parts.support import (
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.products import Linear
-from bayesnb.primitives.scoring import Score as Score
-from bayesnb.primitives.scoring import Scoring
+from bayesnb.primitives.products.linear_scores import Score as Score
+from bayesnb.primitives.products.linear_scores import Scoring
 from bayesnb.primitives.sums import ClassSums
 
 Params = Mapping[str, Array]

@@ -14,8 +14,8 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb.arrays.compute import compute, interpret
+from bayesnb.arrays.loops import in_threads, row_blocks
 from bayesnb.arrays.placement import Array, on_host
-from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
 from bayesnb.families.left_out import left_out
@@ -28,7 +28,7 @@ from bayesnb.numerics import dirichlet, stable
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.codes import find_cells
-from bayesnb.primitives.segmentations.left_out import left_out_logs
+from bayesnb.primitives.segmentations.weights import left_out_logs
 
 ROW_BYTES = 1 << 10
 """Leave-one-out splits rows into threads as if each column had so many bytes: as much work as reading them."""

@@ -11,8 +11,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
-from bayesnb.arrays.placement import as_array
-from bayesnb.arrays.pytree import Node, fields_of
+from bayesnb.arrays.placement import Node, as_array, fields_of
 from bayesnb.families.parts.support import (
     Axes,
     require_positive,

@@ -10,10 +10,9 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb.arrays import either
-from bayesnb.arrays.cells import observed
+from bayesnb.arrays.cells import is_sparse, observed, row_sums
 from bayesnb.arrays.class_table import ClassTable, is_class_table, whole
 from bayesnb.arrays.placement import Array
-from bayesnb.arrays.sparse import is_sparse, row_sums
 from bayesnb.families.base import Hyperparameter, LinearFamily, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
 from bayesnb.families.left_out import sum_own_terms, without

@@ -13,8 +13,7 @@ from jax.scipy.special import erfinv
 from jax.scipy.stats import norm
 
 from bayesnb.arrays.compute import interpret
-from bayesnb.arrays.placement import Array
-from bayesnb.arrays.pytree import pytree
+from bayesnb.arrays.placement import Array, pytree
 from bayesnb.families.histogram import Histogram
 from bayesnb.families.left_out import left_out
 from bayesnb.families.parts.cell_statistics import HistogramStatistics

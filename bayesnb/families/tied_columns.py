@@ -10,8 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 
-from bayesnb.arrays.placement import Array
-from bayesnb.arrays.pytree import pytree
+from bayesnb.arrays.placement import Array, pytree
 from bayesnb.families.base import Family, Params, Score
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical

@@ -222,3 +222,8 @@ def _(views: Views) -> tuple[tuple[float, ...], ...]:
 def _(views: Views, statistics: ViewStatistics, y: Array, weight: Array) -> Callable[[Array, Array, Array], Array]:
     of_view = [left_out(one, statistics.of(one), y, weight) for one in views._views]
     return lambda *rows: np.concatenate([terms(*rows) for terms in of_view], axis=2)
+
+
+def with_views(family: Family) -> Family:
+    """The family, or for a Normal three views of its columns, of which it is one."""
+    return Views(family, NormalScores(), Histogram()) if type(family) is Normal else family

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from bayesnb.arrays.pytree import fields_of
+from bayesnb.arrays.placement import fields_of
 from bayesnb.families.views import Views
 from bayesnb.files.sources.batches import Position, StreamError
 from bayesnb.files.sources.streams import BlockSource

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from bayesnb.arrays.sparse import stack_rows
+from bayesnb.arrays.cells import stack_rows
 from bayesnb.families import Histogram
 from bayesnb.files.checkpoint import Checkpoint, StreamState
 from bayesnb.files.sources.batches import Position, RowBlock, StreamError, at_row

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 import pyarrow as pa
 
-from bayesnb.arrays.sparse import stack_rows
+from bayesnb.arrays.cells import stack_rows
 from bayesnb.families import Family
 from bayesnb.files.sources.batches import RowBatch, as_frame, read_ahead, row_batch
 from bayesnb.files.sources.csv import TEXT

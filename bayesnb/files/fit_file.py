@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import pyarrow as pa
 
-from bayesnb.arrays.sparse import stack_rows
+from bayesnb.arrays.cells import stack_rows
 from bayesnb.arrays.typing import ArrayLike, ByColumn, ByLabel
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import Family

@@ -21,13 +21,12 @@ import numpy as np
 
 from bayesnb.arrays import either
 from bayesnb.arrays.compute import compute
-from bayesnb.arrays.placement import known, namespace, to_double
-from bayesnb.arrays.pytree import pytree
+from bayesnb.arrays.placement import known, namespace, pytree, to_double
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.base import Family
 from bayesnb.fits.closed_form import gather
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.primitives.scoring import Score
+from bayesnb.primitives.products.linear_scores import Score
 from bayesnb.results.classifier import Classifier, Posterior
 from bayesnb.results.combine import average_inclusion
 from bayesnb.rows import arguments

@@ -18,11 +18,10 @@ import jax
 import numpy as np
 
 from bayesnb.arrays import memory
+from bayesnb.arrays.cells import bytes_per_row
 from bayesnb.arrays.compute import compute
-from bayesnb.arrays.placement import to_host
-from bayesnb.arrays.pytree import Node, pytree
-from bayesnb.arrays.sparse import bytes_per_row
-from bayesnb.arrays.threads import in_threads, row_blocks
+from bayesnb.arrays.loops import in_threads, row_blocks
+from bayesnb.arrays.placement import Node, pytree, to_host
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.parts.support import require_choice
 from bayesnb.fits.closed_form import CLOSED_FORMS, fit_map, fit_mle, require_fit, require_maxima

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from bayesnb.arrays import either
-from bayesnb.arrays.pytree import Node, pytree
+from bayesnb.arrays.placement import Node, pytree
 from bayesnb.arrays.typing import Array, Estimator, Table
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.fits.mixture_proportions import (

@@ -23,8 +23,7 @@ from numpyro import handlers
 from scipy.special import rel_entr
 
 from bayesnb.arrays.compute import compute
-from bayesnb.arrays.placement import allow_promotion, as_array, to_host
-from bayesnb.arrays.pytree import pytree
+from bayesnb.arrays.placement import allow_promotion, as_array, pytree, to_host
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import Histogram

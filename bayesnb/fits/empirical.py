@@ -17,14 +17,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.compute import compute
-from bayesnb.arrays.placement import to_double
-from bayesnb.arrays.pytree import fields_of, pytree
+from bayesnb.arrays.placement import fields_of, pytree, to_double
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.arrays.user_warnings import warn
-from bayesnb.families import Family, Histogram, MultivariateNormal, Normal, NormalKnownVariance
+from bayesnb.families import FAMILIES, Family, Histogram, MultivariateNormal, Normal, NormalKnownVariance
 from bayesnb.families.parts.statistics import CategoricalStatistics
 from bayesnb.families.parts.support import require_choice, require_positive
-from bayesnb.families.words import FAMILIES
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics import newton

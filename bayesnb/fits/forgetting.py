@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from bayesnb.arrays.pytree import Node, pytree
+from bayesnb.arrays.placement import Node, pytree
 from bayesnb.arrays.typing import LabelsLike, Rows
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.fits.prequential import Sequence

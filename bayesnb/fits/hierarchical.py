@@ -15,14 +15,13 @@ from typing import Any
 import jax
 
 from bayesnb.arrays.compute import compute, compute_rows
-from bayesnb.arrays.placement import to_host
-from bayesnb.arrays.pytree import pytree
+from bayesnb.arrays.placement import pytree, to_host
 from bayesnb.arrays.typing import Array
 from bayesnb.fits import sampler
 from bayesnb.model.declarations import fill_hyperpriors, hyperpriors, sample_hyperparameters
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives.scoring import Score
+from bayesnb.primitives.products.linear_scores import Score
 from bayesnb.results.combine import average_draws
 from bayesnb.results.draws import Draws
 from bayesnb.results.evidence import evidence

@@ -24,7 +24,7 @@ from scipy.optimize import nnls
 from scipy.special import gammaincinv, ndtri, softmax
 from scipy.stats.qmc import Sobol
 
-from bayesnb.arrays.threads import in_threads, merge_in_threads, one_blas_thread, row_blocks
+from bayesnb.arrays.loops import in_threads, merge_in_threads, one_blas_thread, row_blocks
 
 Numbers = np.ndarray[Any, Any]
 

@@ -17,8 +17,7 @@ import numpy as np
 
 from bayesnb.arrays.compute import compute
 from bayesnb.arrays.either import sigmoid
-from bayesnb.arrays.placement import as_array, is_traced, known, on_host, to_host
-from bayesnb.arrays.pytree import Node, pytree
+from bayesnb.arrays.placement import Node, as_array, is_traced, known, on_host, pytree, to_host
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.families.base import Family
 from bayesnb.fits.closed_form import (
@@ -32,7 +31,7 @@ from bayesnb.fits.closed_form import (
 )
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives.scoring import Score
+from bayesnb.primitives.products.linear_scores import Score
 from bayesnb.primitives.sums import Labels
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.rows import arguments

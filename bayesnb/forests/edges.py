@@ -22,13 +22,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.placement import Array
-from bayesnb.arrays.pytree import Node, pytree
+from bayesnb.arrays.placement import Array, Node, pytree
+from bayesnb.families import FAMILIES
 from bayesnb.families.base import Family
 from bayesnb.families.categorical import EndToEnd
 from bayesnb.families.parts.statistics import CategoricalStatistics
 from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
-from bayesnb.families.words import FAMILIES
 from bayesnb.forests import bivariate_normal
 from bayesnb.forests.bivariate_normal import Moments
 from bayesnb.forests.columns import Layout, Segments, normal_prior, pseudo_counts

@@ -11,8 +11,8 @@ import numpy as np
 
 from bayesnb.arrays.cells import without_repeats
 from bayesnb.arrays.compute import compute, interpret
+from bayesnb.arrays.loops import in_threads, row_blocks
 from bayesnb.arrays.placement import Array, to_host
-from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.forests import bivariate_normal
 from bayesnb.forests.edges import Parts, assemble, take_labels
 from bayesnb.forests.ratios import PairRows, log_ratios

@@ -11,11 +11,10 @@ import jax
 import numpy as np
 
 from bayesnb.arrays import either, memory
-from bayesnb.arrays.placement import Array
-from bayesnb.arrays.pytree import Node, pytree
-from bayesnb.arrays.threads import in_threads
+from bayesnb.arrays.loops import in_threads
+from bayesnb.arrays.placement import Array, Node, pytree
+from bayesnb.families import FAMILIES
 from bayesnb.families.parts.statistics import CategoricalStatistics, NormalStatistics, Statistics
-from bayesnb.families.words import FAMILIES
 from bayesnb.forests.columns import Layout, Segments, find_places
 from bayesnb.primitives.codes import starts_of
 from bayesnb.primitives.sums import Labels, class_sums

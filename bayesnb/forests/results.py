@@ -17,9 +17,8 @@ import numpy as np
 from bayesnb.arrays import either
 from bayesnb.arrays.cells import without_repeats
 from bayesnb.arrays.compute import answers_cpu_rows, compute, interpret
-from bayesnb.arrays.placement import on_host
-from bayesnb.arrays.pytree import pytree, short_repr
-from bayesnb.arrays.threads import in_threads, row_blocks
+from bayesnb.arrays.loops import in_threads, row_blocks
+from bayesnb.arrays.placement import on_host, pytree, short_repr
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.families.base import Family
 from bayesnb.forests.bivariate_normal import Conditional
@@ -31,7 +30,7 @@ from bayesnb.forests.structures import STRUCTURES, Combine, log_weights
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.stable import NEVER
 from bayesnb.primitives.forest_sums import edge_probabilities, log_forest_sum
-from bayesnb.primitives.scoring import Score
+from bayesnb.primitives.products.linear_scores import Score
 from bayesnb.results.classifier import Classifier, Posterior
 from bayesnb.results.combine import add_forests, raise_to_powers
 from bayesnb.rows.statistics import ModelStatistics

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayesnb.arrays.sparse import is_sparse
+from bayesnb.arrays.cells import is_sparse
 from bayesnb.families import Family
 from bayesnb.frames.choices import ASKED, AUTO, takes_sparse
 from bayesnb.frames.columns import SKIP, Column

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.arrays.sparse import is_sparse
+from bayesnb.arrays.cells import is_sparse
 from bayesnb.families import Family
 from bayesnb.families.normal_scores import require_no_view
 from bayesnb.frames.columns import BLOCKS, KINDS, SKIP, SPARSE

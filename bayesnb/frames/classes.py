@@ -9,7 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from bayesnb.arrays.compiled import compiled
+from bayesnb.arrays.loops import compiled
 from bayesnb.arrays.memory import require_computed
 from bayesnb.arrays.placement import as_array, without_mask
 from bayesnb.frames.series import Array, DataError, closest, label, listing, to_plain

@@ -15,12 +15,10 @@ from typing import Any, Self
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from bayesnb.arrays.cells import LARGEST_CELL, all_within
-from bayesnb.arrays.sparse import dense, is_sparse
+from bayesnb.arrays.cells import LARGEST_CELL, all_within, dense, is_sparse
 from bayesnb.arrays.user_warnings import warn
-from bayesnb.families import Family
+from bayesnb.families import FAMILIES, Family
 from bayesnb.families.open_categorical import count_codes
-from bayesnb.families.words import FAMILIES
 from bayesnb.frames.columns import BLOCKS, MISSING, SKIP, SPARSE, Column, Kind, PlainRows
 from bayesnb.frames.series import Array, DataError, Frame, closest, label, listing
 from bayesnb.model.naive_bayes import NaiveBayes

@@ -13,8 +13,7 @@ from scipy.special import xlogy
 from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import fill_masked_codes, to_host
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
-from bayesnb.families import Family
-from bayesnb.families.words import FAMILIES
+from bayesnb.families import FAMILIES, Family
 from bayesnb.forests.columns import find_places, has_categories, lay_out, normal_prior
 from bayesnb.forests.edges import Parts, log_evidence_ratios, take_labels
 from bayesnb.forests.fit import fit_statistics

@@ -18,10 +18,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays.cells import dense, is_sparse
 from bayesnb.arrays.class_table import whole
 from bayesnb.arrays.compute import compute_rows
 from bayesnb.arrays.placement import to_double, to_host
-from bayesnb.arrays.sparse import dense, is_sparse
 from bayesnb.arrays.typing import Array, Estimator, FeatureNames, Table
 from bayesnb.families import Multinomial
 from bayesnb.families.base import Family, Params

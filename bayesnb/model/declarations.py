@@ -23,8 +23,7 @@ from numpyro import handlers
 from numpyro.distributions.constraints import Constraint
 from numpyro.primitives import Messenger
 
-from bayesnb.arrays.placement import Array, allow_promotion, as_array
-from bayesnb.arrays.pytree import short_repr
+from bayesnb.arrays.placement import Array, allow_promotion, as_array, short_repr
 from bayesnb.families.base import Family
 from bayesnb.families.normal_scores import require_no_view
 from bayesnb.families.parts.support import WIDER, require_positive, single

@@ -14,8 +14,7 @@ import numpyro.distributions as dist
 
 from bayesnb.arrays import either
 from bayesnb.arrays.compute import compute
-from bayesnb.arrays.placement import as_array, namespace, on_host
-from bayesnb.arrays.pytree import short_repr
+from bayesnb.arrays.placement import as_array, namespace, on_host, short_repr
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, ObservedRows, Rows
 from bayesnb.families.base import Family, Hyperparameter, shares, start_powers
 from bayesnb.families.parts.support import broadcast
@@ -33,7 +32,7 @@ from bayesnb.model.declarations import (
 from bayesnb.model.spelling import Spelling, sample_spelled
 from bayesnb.numerics import dirichlet
 from bayesnb.numerics.log_prob import NO_CLASS, LogProb
-from bayesnb.primitives.scoring import Score, Scoring
+from bayesnb.primitives.products.linear_scores import Score, Scoring
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import match_statistics
 from bayesnb.rows.statistics import ModelStatistics, pooled_statistics

@@ -18,8 +18,7 @@ from numpyro import handlers
 from numpyro.distributions import constraints
 
 from bayesnb.arrays import either
-from bayesnb.arrays.placement import Array, allow_promotion
-from bayesnb.arrays.pytree import short_repr
+from bayesnb.arrays.placement import Array, allow_promotion, short_repr
 from bayesnb.arrays.typing import ObservedRows
 from bayesnb.model.links import LINKS, Part, Positions, log_slope, matrix_powers
 from bayesnb.rows.labelled_rows import Specification

@@ -16,9 +16,8 @@ import jax
 import numpy as np
 
 from bayesnb.arrays import either
-from bayesnb.arrays.compiled import compiled_unless_few
+from bayesnb.arrays.loops import compiled_unless_few, in_threads, row_blocks
 from bayesnb.arrays.placement import Array, on_host
-from bayesnb.arrays.threads import in_threads, row_blocks
 
 NO_CLASS = 1e9
 """A class of probability zero counts as this many impossible features: more than any row has."""

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.cells import unless_all
-from bayesnb.arrays.compiled import compiled_unless_few, for_loops
+from bayesnb.arrays.loops import compiled_unless_few, for_loops
 from bayesnb.arrays.placement import Array, as_array, namespace
 
 

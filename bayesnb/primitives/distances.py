@@ -17,8 +17,8 @@ from scipy.linalg import solve_triangular
 
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.compute import compute_rows
+from bayesnb.arrays.loops import in_threads, row_blocks
 from bayesnb.arrays.placement import Array, on_host
-from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.numerics import log_gamma, stable
 from bayesnb.numerics.covariances import log_determinant, proper, variances, whiten
 

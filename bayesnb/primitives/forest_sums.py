@@ -20,8 +20,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.compiled import compiled
 from bayesnb.arrays.compute import compute
+from bayesnb.arrays.loops import compiled
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.numerics.stable import NEVER
 

@@ -14,10 +14,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bayesnb.arrays.compiled import compiled, for_loops
 from bayesnb.arrays.compute import interpret
+from bayesnb.arrays.loops import compiled, for_loops, row_blocks
 from bayesnb.arrays.placement import Array
-from bayesnb.arrays.threads import row_blocks
 from bayesnb.numerics.log_gamma import log_gamma_ratio
 from bayesnb.primitives.codes import starts_of
 from bayesnb.primitives.distances import LOG_2PI

@@ -10,10 +10,9 @@ import numpy as np
 import scipy.special
 
 from bayesnb.arrays import either
-from bayesnb.arrays.compiled import compiled
+from bayesnb.arrays.cells import bytes_per_row, cells_by_row, part_of, sums_between
+from bayesnb.arrays.loops import compiled, in_threads, row_blocks
 from bayesnb.arrays.placement import Array, on_host
-from bayesnb.arrays.sparse import bytes_per_row, cells_by_row, part_of, sums_between
-from bayesnb.arrays.threads import in_threads, row_blocks
 
 
 def log_factorial(x: Array) -> Array:

@@ -12,8 +12,7 @@ import numpy as np
 from numpyro import handlers
 from numpyro.infer.util import compute_log_probs
 
-from bayesnb.arrays.placement import allow_promotion
-from bayesnb.arrays.pytree import pytree
+from bayesnb.arrays.placement import allow_promotion, pytree
 from bayesnb.jaxpr_numpy import evaluate
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.blocks import Block

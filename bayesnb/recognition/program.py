@@ -19,8 +19,7 @@ from numpyro import handlers
 from numpyro.distributions import constraints
 from numpyro.primitives import Messenger
 
-from bayesnb.arrays.placement import allow_promotion
-from bayesnb.arrays.pytree import short_repr
+from bayesnb.arrays.placement import allow_promotion, short_repr
 from bayesnb.jaxpr_numpy import evaluate_once
 
 NO_ROWS = "the example data have no rows: give at least two"

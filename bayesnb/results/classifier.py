@@ -19,13 +19,12 @@ import numpy as np
 
 from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.compute import answers_cpu_rows, interpret
-from bayesnb.arrays.placement import is_traced, on_host, promote_dtypes, read_only, to_host
-from bayesnb.arrays.pytree import Node, pytree, short_repr
+from bayesnb.arrays.placement import Node, is_traced, on_host, promote_dtypes, pytree, read_only, short_repr, to_host
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.jaxpr_numpy import has_numpy_form
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb, logsumexp
-from bayesnb.primitives.scoring import Score, prepare_likelihood, prepare_predictive
+from bayesnb.primitives.products.linear_scores import Score, prepare_likelihood, prepare_predictive
 from bayesnb.results import generate, intervals
 from bayesnb.results.combine import raise_to_powers
 from bayesnb.results.evidence import EvidenceTable, evidence_table

@@ -38,8 +38,8 @@ from bayesnb.families.views import Views
 from bayesnb.model.naive_bayes import NaiveBayes, Sites, joint, joint_score
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.products import Linear
+from bayesnb.primitives.products.linear_scores import predictive_tables, prepare_predictive
 from bayesnb.primitives.products.student import Student, log_student_mixture
-from bayesnb.primitives.scoring import predictive_tables, prepare_predictive
 
 
 def sum_terms(class_probs: Array, terms: Mapping[str, LogProb]) -> LogProb:

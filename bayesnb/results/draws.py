@@ -11,11 +11,11 @@ from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
 from bayesnb.arrays import either
 from bayesnb.arrays.compute import compute_rows
-from bayesnb.arrays.pytree import pytree
+from bayesnb.arrays.placement import pytree
 from bayesnb.arrays.typing import Array, ArrayLike
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives.scoring import Score
+from bayesnb.primitives.products.linear_scores import Score
 from bayesnb.results.classifier import Classifier
 from bayesnb.results.combine import average_draws
 

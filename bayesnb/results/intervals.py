@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays.cells import dense
 from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import is_traced, on_host, promote_dtypes, to_host
-from bayesnb.arrays.sparse import dense
 from bayesnb.arrays.typing import Array
 from bayesnb.families.base import Family
 from bayesnb.model.naive_bayes import NaiveBayes, Sites

@@ -11,9 +11,8 @@ import numpy as np
 
 from bayesnb.arrays import memory
 from bayesnb.arrays.class_table import is_class_table
-from bayesnb.arrays.placement import Array, as_array, at_once_unless_traced, is_traced, known
-from bayesnb.arrays.pytree import short_repr
-from bayesnb.arrays.threads import require_jax
+from bayesnb.arrays.loops import require_jax
+from bayesnb.arrays.placement import Array, as_array, at_once_unless_traced, is_traced, known, short_repr
 from bayesnb.rows.checks import columns_of, quote
 
 

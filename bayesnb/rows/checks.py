@@ -15,8 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 from numpyro.distributions.constraints import Constraint
 
-from bayesnb.arrays.cells import observed
+from bayesnb.arrays.cells import bytes_per_row, from_bcoo, is_sparse, observed, part_of, rows_of
 from bayesnb.arrays.class_table import is_class_table
+from bayesnb.arrays.loops import in_threads, require_jax, row_blocks
 from bayesnb.arrays.memory import require_computed
 from bayesnb.arrays.own_primitives import checked
 from bayesnb.arrays.placement import (
@@ -29,10 +30,8 @@ from bayesnb.arrays.placement import (
     native,
     on_host,
     promote_dtypes,
+    short_repr,
 )
-from bayesnb.arrays.pytree import short_repr
-from bayesnb.arrays.sparse import bytes_per_row, from_bcoo, is_sparse, part_of, rows_of
-from bayesnb.arrays.threads import in_threads, require_jax, row_blocks
 from bayesnb.families import Binomial, Categorical, Histogram, Multinomial, MultivariateNormal, Views
 from bayesnb.families.base import Family, Params
 from bayesnb.families.categorical import codes_of_one_hot

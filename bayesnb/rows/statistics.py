@@ -19,12 +19,11 @@ import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
 from bayesnb.arrays import memory
-from bayesnb.arrays.cells import SQUARABLE
+from bayesnb.arrays.cells import SQUARABLE, STORED_BYTES, bytes_per_row, is_sparse, part_of
 from bayesnb.arrays.class_table import CELL_BYTES, is_sparse_enough
 from bayesnb.arrays.compute import put_beside
+from bayesnb.arrays.loops import merge_in_threads, row_blocks
 from bayesnb.arrays.placement import is_traced, promote_dtypes, with_automatic_axes
-from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_of
-from bayesnb.arrays.threads import merge_in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families import Histogram, Multinomial, Views
 from bayesnb.families.base import Family

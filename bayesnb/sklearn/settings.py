@@ -15,7 +15,7 @@ import pandas as pd
 from bayesnb.arrays.placement import Array
 from bayesnb.families import Family
 from bayesnb.families.base import num_powers, shares
-from bayesnb.families.words import with_views
+from bayesnb.families.views import with_views
 from bayesnb.fits.averaged import feature_inclusion, fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import fit_empirical

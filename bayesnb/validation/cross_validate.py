@@ -13,9 +13,8 @@ import numpy as np
 
 from bayesnb.arrays import memory
 from bayesnb.arrays.compute import compute
-from bayesnb.arrays.placement import as_array, to_host
-from bayesnb.arrays.pytree import pytree
-from bayesnb.arrays.threads import in_threads, row_blocks
+from bayesnb.arrays.loops import in_threads, row_blocks
+from bayesnb.arrays.placement import as_array, pytree, to_host
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families import Histogram, MultivariateNormal, Normal, Views
 from bayesnb.families.base import by_view

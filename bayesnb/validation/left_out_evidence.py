@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from bayesnb.arrays import either
+from bayesnb.arrays.cells import is_sparse
+from bayesnb.arrays.loops import in_threads, row_blocks
 from bayesnb.arrays.placement import Array, as_array, promote_dtypes
-from bayesnb.arrays.sparse import is_sparse
-from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.base import Family, num_powers, start_powers
 from bayesnb.families.left_out import left_out
 from bayesnb.families.parts.statistics import without

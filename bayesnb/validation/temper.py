@@ -28,8 +28,8 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy  # scipy.optimize is loaded on first use
 
+from bayesnb.arrays.loops import one_blas_thread
 from bayesnb.arrays.placement import Array
-from bayesnb.arrays.threads import one_blas_thread
 from bayesnb.arrays.typing import ArrayLike, Estimator, LabelsLike, Table
 from bayesnb.families.base import power_groups
 from bayesnb.forests.results import ForestPosterior

@@ -14,8 +14,8 @@ import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.arrays import cells, compiled
-from bayesnb.arrays.compiled import prefetch, register_prefetch
+from bayesnb.arrays import cells
+from bayesnb.arrays.loops import compiled, prefetch, register_prefetch
 from bayesnb.primitives.sums import Labels, class_sums, host
 
 
@@ -36,7 +36,7 @@ def test_without_a_folder_to_write_to_loops_are_compiled_all_the_same(monkeypatc
 
     monkeypatch.setattr(numba, "njit", njit)
 
-    @compiled.compiled
+    @compiled
     def twice(x):
         return 2 * x
 
@@ -185,7 +185,7 @@ def test_a_cache_that_cannot_be_read_is_passed_over(monkeypatch):
 
     monkeypatch.setattr(numba, "njit", njit)
 
-    @compiled.compiled
+    @compiled
     def twice(x):
         return 2 * x
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import naive_bayes
 
 import bayesnb as nb
-from bayesnb.arrays import cells, threads
+from bayesnb.arrays import cells, loops
 from bayesnb.families.open_categorical import SAMPLE_ROWS, OpenCategorical
 from bayesnb.families.parts.statistics import CategoricalStatistics
 from bayesnb.frames.schema import MOST_CODES
@@ -44,7 +44,7 @@ def assert_counted(statistics, expected):
 @pytest.fixture(params=[1 << 12, 8 << 20])
 def blocks(request, monkeypatch):
     """One block of rows, or many."""
-    monkeypatch.setattr(threads, "BLOCK_BYTES", request.param)
+    monkeypatch.setattr(loops, "BLOCK_BYTES", request.param)
 
 
 @pytest.mark.usefixtures("blocks")
@@ -204,5 +204,5 @@ def test_counts_of_other_sizes_merge():
 
 def test_results_are_merged_in_order():
     words = [str(number) for number in range(50)]
-    assert threads.merge_in_threads(str.__add__, lambda word: word, words) == "".join(words)
-    assert threads.merge_in_threads(str.__add__, lambda word: word, ["one"]) == "one"
+    assert loops.merge_in_threads(str.__add__, lambda word: word, words) == "".join(words)
+    assert loops.merge_in_threads(str.__add__, lambda word: word, ["one"]) == "one"

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import bayesnb as nb
-from bayesnb.arrays.pytree import pytree
+from bayesnb.arrays.placement import pytree
 from bayesnb.families.parts.statistics import Statistics
 from bayesnb.files.sources.batches import StreamError
 from bayesnb.files.storage import tensors

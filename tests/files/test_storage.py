@@ -18,7 +18,7 @@ from numpy.testing import assert_array_equal
 from safetensors.numpy import save_file
 
 import bayesnb as nb
-from bayesnb.arrays.pytree import pytree
+from bayesnb.arrays.placement import pytree
 from bayesnb.files.storage import tensors
 from tests import cases
 

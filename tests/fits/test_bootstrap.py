@@ -14,7 +14,7 @@ from scipy import stats
 from scipy.sparse import csr_array
 
 import bayesnb as nb
-from bayesnb.arrays import threads
+from bayesnb.arrays import loops
 from bayesnb.fits.bootstrap import bootstrap, bootstrap_weights
 from bayesnb.primitives import log_factorials
 from bayesnb.primitives.sums import HostSums, Labels
@@ -65,7 +65,7 @@ def test_neither_blocks_of_rows_nor_of_replicates_matter(key, monkeypatch, label
     monkeypatch.setattr(module, "WEIGHT_BYTES", 3 * len(y))
     monkeypatch.setattr(module, "FEWEST_REPLICATES", 1)
     monkeypatch.setattr(module, "class_sizes", lambda _: {"x": 0})
-    monkeypatch.setattr(threads, "BLOCK_BYTES", 5 * 8 * 8)
+    monkeypatch.setattr(loops, "BLOCK_BYTES", 5 * 8 * 8)
     parts = bootstrap(model, X, y, key=key, replicates=R)
     for site, value in whole.params.items():
         assert_allclose(parts.params[site], value, rtol=1e-9, atol=1e-12, err_msg=site)

@@ -137,7 +137,7 @@ def test_predictions_come_in_blocks_of_rows(rng, monkeypatch):
     X, y = rng.normal(size=(100, 3)), rng.integers(0, 2, (100, L))
     many = fit_multilabel(nb.NaiveBayes(nb.Normal()), X, y)
     whole = many.predict_proba(X)
-    monkeypatch.setattr("bayesnb.arrays.threads.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("bayesnb.arrays.loops.BLOCK_BYTES", 1000)
     assert_allclose(many.predict_proba(X), whole, rtol=1e-12)
     assert many.predict_proba(X[:0]).shape == (0, L)
 

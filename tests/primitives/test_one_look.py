@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import naive_bayes
 
 import bayesnb as nb
-from bayesnb.arrays import sparse, threads
+from bayesnb.arrays import cells, loops
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import log_factorials, products
 from bayesnb.primitives.codes import Codes
@@ -104,9 +104,9 @@ def test_log_factorials_of_rows(rng, dtype, make):
 def test_no_rows_and_no_words():
     for shape in ((0, 5), (4, 5)):
         x = scipy.sparse.csr_array(shape)
-        assert_array_equal(sparse.row_sums(sparse.rows_of(x)), np.zeros(shape[0]))
-        assert_array_equal(log_factorials.row_log_factorials(sparse.rows_of(x)), np.zeros(shape[0]))
-        assert_array_equal(log_factorials.row_log_coefficients(sparse.rows_of(x)), np.zeros(shape[0]))
+        assert_array_equal(cells.row_sums(cells.rows_of(x)), np.zeros(shape[0]))
+        assert_array_equal(log_factorials.row_log_factorials(cells.rows_of(x)), np.zeros(shape[0]))
+        assert_array_equal(log_factorials.row_log_coefficients(cells.rows_of(x)), np.zeros(shape[0]))
 
 
 def _rows(indices, pointers, columns=6):
@@ -126,16 +126,16 @@ def _rows(indices, pointers, columns=6):
 )
 def test_rows_without_a_word_twice_stay_where_they_are(indices, pointers):
     x = _rows(indices, pointers)
-    assert np.shares_memory(sparse.rows_of(x).data, x.data)
-    assert_array_equal(sparse.rows_of(x).toarray(), x.toarray())
+    assert np.shares_memory(cells.rows_of(x).data, x.data)
+    assert_array_equal(cells.rows_of(x).toarray(), x.toarray())
 
 
 @pytest.mark.parametrize(("indices", "pointers"), [([4, 3, 4, 1], [0, 3, 4]), ([2, 2, 5], [0, 2, 3])])
 def test_words_stored_twice_are_added_in_a_copy(indices, pointers):
     x = _rows(indices, pointers)
     kept = x.indices.copy()
-    assert sparse.rows_of(x).has_canonical_format
-    assert_array_equal(sparse.rows_of(x).toarray(), x.toarray())
+    assert cells.rows_of(x).has_canonical_format
+    assert_array_equal(cells.rows_of(x).toarray(), x.toarray())
     assert_array_equal(x.indices, kept)
 
 
@@ -162,20 +162,20 @@ def test_sparse_rows_are_added_to_their_classes(rng, weighted):
 
 def test_threads_start_no_threads():
     def inside(_):
-        return {threading.get_ident(), *threads.in_threads(lambda _: threading.get_ident(), range(3))}
+        return {threading.get_ident(), *loops.in_threads(lambda _: threading.get_ident(), range(3))}
 
-    assert all(len(threads) == 1 for threads in threads.in_threads(inside, range(4)))
-    assert threading.get_ident() not in threads.in_threads(lambda _: threading.get_ident(), range(4))
+    assert all(len(threads) == 1 for threads in loops.in_threads(inside, range(4)))
+    assert threading.get_ident() not in loops.in_threads(lambda _: threading.get_ident(), range(4))
 
 
 def _square_in_threads(numbers, answers):
-    answers.put(threads.in_threads(lambda n: n * n, numbers))
+    answers.put(loops.in_threads(lambda n: n * n, numbers))
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:.*fork:")  # Python and JAX warn of their own threads
 def test_a_forked_process_starts_threads_of_its_own():
-    assert threads.in_threads(lambda n: n + 1, range(3)) == [1, 2, 3]
+    assert loops.in_threads(lambda n: n + 1, range(3)) == [1, 2, 3]
     system = multiprocessing.get_context("fork")
     answers = system.SimpleQueue()
     child = system.Process(target=_square_in_threads, args=(range(4), answers), daemon=True)
@@ -244,7 +244,7 @@ def test_after_an_error_nothing_goes_on():
         ended.append(n)
 
     with pytest.raises(ValueError, match="the first part fails"):
-        threads.in_threads(part, range(1000))
+        loops.in_threads(part, range(1000))
     count = len(begun)
     assert len(ended) == count - 1
     time.sleep(0.05)

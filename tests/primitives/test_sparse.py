@@ -9,7 +9,7 @@ from jax.experimental.sparse import BCOO
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.arrays.sparse import part_of
+from bayesnb.arrays.cells import part_of
 from bayesnb.primitives.products.linear_scores import multiply_stored
 from bayesnb.primitives.sums import Labels, class_sums
 from tests import cases

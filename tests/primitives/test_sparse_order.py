@@ -9,7 +9,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import bayesnb as nb
 from bayesnb import sklearn as dropin
-from bayesnb.arrays.sparse import rows_of
+from bayesnb.arrays.cells import rows_of
 from bayesnb.primitives.products.linear_scores import multiply_stored
 
 FAMILIES = {"multinomial": nb.Multinomial.laplace(0.5), "bernoulli": nb.Bernoulli(a=0.5, b=2.0)}

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.arrays import threads
+from bayesnb.arrays import loops
 from bayesnb.primitives import log_factorials
 from bayesnb.primitives.sums import Labels, class_sums
 
@@ -93,7 +93,7 @@ def test_blocks_do_not_matter(rng, monkeypatch, block_bytes, masked, weighted):
     model = nb.NaiveBayes(families)
     whole = nb.fit_posterior(model, X, y, sample_weight=weight)
     expected = whole.log_joint(X)
-    monkeypatch.setattr(threads, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(loops, "BLOCK_BYTES", block_bytes)
     parts = nb.fit_posterior(model, X, y, sample_weight=weight)
     for a, b in zip(jax.tree.leaves(parts), jax.tree.leaves(whole), strict=True):
         assert_allclose(a, b, rtol=1e-6)

@@ -13,7 +13,7 @@ from jax.experimental import checkify
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.arrays.pytree import pytree
+from bayesnb.arrays.placement import pytree
 from bayesnb.jaxpr_numpy import evaluate
 from bayesnb.rows import checks, labelled_rows
 from tests import cases

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Self
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.placement import Array, as_array, known
-from bayesnb.arrays.pytree import pytree
+from bayesnb.arrays.placement import Array, as_array, known, pytree
 from bayesnb.families.parts.statistics import NormalStatistics, Statistics, without
 from bayesnb.families.parts.support import Axes, require_axes, require_finite_numbers
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from bayesnb.arrays import either
 from bayesnb.arrays.cells import LARGEST_CELL
-from bayesnb.arrays.placement import Array
-from bayesnb.arrays.pytree import Node, fields_of, pytree
+from bayesnb.arrays.placement import Array, Node, fields_of, pytree
 from bayesnb.families.left_out import (
     by_group,
     class_rows,

@@ -12,11 +12,9 @@ from numpyro.distributions import constraints
 from numpyro.distributions.constraints import Constraint
 
 from bayesnb.arrays import either
-from bayesnb.arrays.cells import all_codes, largest_squarable, observed, within_squares
+from bayesnb.arrays.cells import all_codes, is_sparse, largest_squarable, observed, stored_cells, within_squares
 from bayesnb.arrays.own_primitives import refuse
-from bayesnb.arrays.placement import Array, as_array, known
-from bayesnb.arrays.pytree import short_repr
-from bayesnb.arrays.sparse import is_sparse, stored_cells
+from bayesnb.arrays.placement import Array, as_array, known, short_repr
 
 Axes = tuple[tuple[str, str], ...]
 """Names of arrays, and a letter for each axis: K classes, D columns."""

@@ -14,11 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln
 
+from bayesnb.arrays.cells import row_sums
 from bayesnb.arrays.class_table import ClassTable, cells_at, is_class_table, whole
 from bayesnb.arrays.compute import compute_rows
-from bayesnb.arrays.placement import Array
-from bayesnb.arrays.pytree import pytree
-from bayesnb.arrays.sparse import row_sums
+from bayesnb.arrays.placement import Array, pytree
 from bayesnb.families.left_out import class_rows, require_sums, without
 from bayesnb.families.parts.statistics import Statistics
 from bayesnb.numerics.log_gamma import log_gamma_ratio

@@ -20,8 +20,7 @@ import numpyro.distributions as dist
 from numpyro.distributions.transforms import AffineTransform
 
 from bayesnb.arrays.class_table import ClassTable
-from bayesnb.arrays.placement import allow_promotion
-from bayesnb.arrays.pytree import fields_of
+from bayesnb.arrays.placement import allow_promotion, fields_of
 from bayesnb.families import Family, NormalScores
 from bayesnb.families.parts.statistics import Statistics
 from bayesnb.files.storage.saved_estimators import check_estimator

@@ -19,8 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays import either
+from bayesnb.arrays.loops import require_jax
 from bayesnb.arrays.placement import on_host, pad_rows
-from bayesnb.arrays.threads import require_jax
 from bayesnb.arrays.typing import Array, Rows
 from bayesnb.files.storage.exported_estimator import ExportedEstimator
 from bayesnb.files.storage.operations import ForeignOperation, require_arithmetic

@@ -100,7 +100,7 @@ class ExportedEstimator:
         return f"ExportedEstimator({self.classifier.fit}, classes {self.classes_.tolist()})"
 
     def _check_rows(self, X: Any) -> Any:
-        from bayesnb.arrays.sparse import dense
+        from bayesnb.arrays.cells import dense
         from bayesnb.rows.checks import check_rows
 
         model = self._without_fit.fit_

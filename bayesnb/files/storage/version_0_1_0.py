@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.arrays.pytree import fields_of
+from bayesnb.arrays.placement import fields_of
 from bayesnb.families import Family, NormalScores
 from bayesnb.families.parts.statistics import CategoricalStatistics, NormalStatistics, Statistics
 from bayesnb.forests.pairs import JointStatistics, PairStatistics

@@ -15,17 +15,14 @@ import numpy as np
 import scipy.sparse
 
 from bayesnb.arrays import memory
-from bayesnb.arrays.cells import observed
+from bayesnb.arrays.cells import is_sparse, observed, row_sums
 from bayesnb.arrays.class_table import ClassTable
-from bayesnb.arrays.compiled import compiled, for_loops
 from bayesnb.arrays.compute import compute_rows
+from bayesnb.arrays.loops import compiled, for_loops, in_threads, row_blocks
 from bayesnb.arrays.placement import Array, on_host
-from bayesnb.arrays.sparse import is_sparse, row_sums
-from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives.products.linear_scores import multiply_stored
+from bayesnb.primitives.products.linear_scores import Score, multiply_stored
 from bayesnb.primitives.products.lookups import common_unit, log_rising, of_pairs
-from bayesnb.primitives.scoring import Score
 
 MOST_FACTORS = 16
 """Larger counts are scored by log-gamma functions, one pair at a time."""

@@ -6,6 +6,7 @@ On the host they are computed in single precision where that is enough.
 from __future__ import annotations
 
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cache, partial, reduce
 from typing import Any, NamedTuple, Protocol
@@ -15,12 +16,68 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays import memory
-from bayesnb.arrays.compiled import compiled, for_loops, prefetch
+from bayesnb.arrays.cells import STORED_BYTES, bytes_per_row, is_sparse, part_of
+from bayesnb.arrays.compute import compute
+from bayesnb.arrays.loops import compiled, for_loops, in_threads, prefetch, row_blocks
 from bayesnb.arrays.placement import Array, namespace, on_host
-from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_of
-from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives.scoring import Score
+
+Score = Callable[[Any], LogProb]
+"""A function from rows, an array or arrays by block, to their scores [N, K]; without the base measure."""
+
+
+class Scoring(ABC):
+    """A pytree of hyperparameters that scores checked rows, given parameters or with the parameters integrated out."""
+
+    @abstractmethod
+    def likelihood_tables(self, params: Any) -> Any:
+        """Tables computed from the parameters, from which rows are scored. Pure JAX."""
+
+    @abstractmethod
+    def likelihood_scorer(self, tables: Any) -> Score:
+        """The function that scores rows given the ``likelihood_tables`` of the parameters."""
+
+    def log_likelihood(self, params: Any, x: Any) -> LogProb:
+        """The scores of rows given the parameters, [N, K]."""
+        return prepare_likelihood(self, params)(x)
+
+    @abstractmethod
+    def predictive_tables(self) -> Any:
+        """Tables computed from the hyperparameters, for scores with the parameters integrated out. Pure JAX."""
+
+    @abstractmethod
+    def predictive_scorer(self, tables: Any) -> Score:
+        """The function that scores rows given the ``predictive_tables``."""
+
+    def log_predictive(self, x: Any) -> LogProb:
+        """The scores of rows with the parameters integrated out, [N, K]."""
+        return prepare_predictive(self)(x)
+
+
+def prepare_likelihood(one: Scoring, params: Any) -> Score:
+    """The function that scores rows given the parameters; their tables are computed here."""
+    return one.likelihood_scorer(likelihood_tables(one, params))
+
+
+def likelihood_tables(one: Scoring, params: Any) -> Any:
+    """The ``likelihood_tables`` of parameters, computed in one compiled call, for numpy's in float64 on the host."""
+    return compute(_likelihood_tables, one, params)
+
+
+def prepare_predictive(one: Scoring) -> Score:
+    """The function that scores rows with the parameters integrated out; its tables are computed here."""
+    return one.predictive_scorer(predictive_tables(one))
+
+
+def predictive_tables(one: Scoring) -> Any:
+    """The ``predictive_tables`` of hyperparameters, computed likewise."""
+    return compute(_predictive_tables, one)
+
+
+# each one object, so that few programs are compiled
+_likelihood_tables = jax.jit(lambda one, params: one.likelihood_tables(params))
+_predictive_tables = jax.jit(lambda one: one.predictive_tables())
+
 
 PRECISE_CELL = 1e-5
 """Nats a cell that float32, or a product, may lose to cancellation before another method is used."""

@@ -9,16 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.compiled import compiled, compiled_unless_few, for_loops
+from bayesnb.arrays.cells import bytes_per_row, cells_by_row, is_sparse, sums_between
 from bayesnb.arrays.compute import compute_rows
+from bayesnb.arrays.loops import compiled, compiled_unless_few, for_loops, in_threads, merge_in_threads, row_blocks
 from bayesnb.arrays.placement import Array, on_host
-from bayesnb.arrays.sparse import bytes_per_row, cells_by_row, is_sparse, sums_between
-from bayesnb.arrays.threads import in_threads, merge_in_threads, row_blocks
 from bayesnb.numerics import log_gamma
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.codes import Codes
-from bayesnb.primitives.products.linear_scores import score_rows, sum_terms
-from bayesnb.primitives.scoring import Score
+from bayesnb.primitives.products.linear_scores import Score, score_rows, sum_terms
 
 
 def lookup(codes: Callable[[Array], Codes], table: LogProb) -> Callable[[Array], LogProb]:

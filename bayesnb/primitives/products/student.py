@@ -24,8 +24,8 @@ import numpy as np
 import scipy.special
 
 from bayesnb.arrays.cells import observed
-from bayesnb.arrays.compiled import compiled_unless_few, for_loops
 from bayesnb.arrays.compute import compute
+from bayesnb.arrays.loops import compiled_unless_few, for_loops
 from bayesnb.arrays.placement import Array, on_host, pad_rows
 from bayesnb.numerics import stable
 from bayesnb.numerics.log_prob import LogProb

@@ -13,10 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln
 
-from bayesnb.arrays.compiled import compiled
+from bayesnb.arrays.loops import compiled, in_threads, row_blocks
 from bayesnb.arrays.own_primitives import Shape, with_host_body
 from bayesnb.arrays.placement import Array
-from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.numerics.stable import NEVER
 
 

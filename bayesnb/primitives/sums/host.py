@@ -12,11 +12,10 @@ from numpyro.distributions import constraints
 from numpyro.distributions.constraints import Constraint
 
 from bayesnb.arrays import memory
-from bayesnb.arrays.cells import observed
+from bayesnb.arrays.cells import is_sparse, observed
 from bayesnb.arrays.class_table import ClassTable, is_sparse_enough
-from bayesnb.arrays.compiled import compiled, for_loops
+from bayesnb.arrays.loops import compiled, for_loops
 from bayesnb.arrays.placement import Array
-from bayesnb.arrays.sparse import is_sparse
 from bayesnb.primitives.codes import Codes
 
 PROVABLE = (constraints.boolean, constraints.real)

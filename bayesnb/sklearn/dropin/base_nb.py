@@ -20,7 +20,7 @@ from bayesnb.arrays.typing import Table
 from bayesnb.frames.series import Array
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives.scoring import Score
+from bayesnb.primitives.products.linear_scores import Score
 from bayesnb.rows.checks import check_rows
 from bayesnb.rows.labelled_rows import label_rows
 from bayesnb.rows.statistics import ModelStatistics, summarise

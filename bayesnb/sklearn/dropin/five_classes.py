@@ -10,8 +10,8 @@ from sklearn import naive_bayes
 from sklearn.preprocessing import binarize
 from sklearn.utils import assert_all_finite
 
+from bayesnb.arrays.cells import is_sparse, rows_of
 from bayesnb.arrays.placement import Array
-from bayesnb.arrays.sparse import is_sparse, rows_of
 from bayesnb.families import Bernoulli, Multinomial, Normal
 from bayesnb.families.bernoulli import BernoulliStatistics
 from bayesnb.families.multinomial import MultinomialStatistics
@@ -22,7 +22,7 @@ from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.dirichlet import log_frequencies
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.products import Linear
-from bayesnb.primitives.scoring import Score, likelihood_tables
+from bayesnb.primitives.products.linear_scores import Score, likelihood_tables
 from bayesnb.rows.labelled_rows import label_rows
 from bayesnb.rows.statistics import ModelStatistics, summarise
 from bayesnb.sklearn.dropin.base_nb import BaseNB, check_class_probs

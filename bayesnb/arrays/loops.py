@@ -1,23 +1,130 @@
-"""Runs blocks of rows in threads, with BLAS limited to one thread meanwhile; refuses processes in which JAX cannot run.
+"""Loops over numpy rows: compiled by numba, and run in threads over blocks of rows.
 
-Those were forked after JAX had run: it would wait forever for threads that a fork does not copy.
+A compiled loop is one pass over the rows without temporaries. It releases the interpreter lock, so that blocks of rows
+may run in threads. numba caches compiled code next to the source file, or in the user's cache, for the next process,
+until that file changes: what a loop takes from another file of the package would stay as it was.
 """
 
 from __future__ import annotations
 
 import os
+import pickle
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
-from functools import cache, reduce
+from functools import cache, reduce, wraps
 from typing import Any, TypeVar
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
 
-S = TypeVar("S")
 T = TypeVar("T")
+
+FEW = 256
+"""The most numbers that are left to Python, which takes about a microsecond for each."""
+
+_LOADING = threading.Lock()
+
+_PARTS: list[Callable[..., Any]] = []
+"""The functions that numba does not know yet."""
+
+
+def compiled(function: Callable[..., T], *, few: int | None = None, **options: Any) -> Callable[..., T]:
+    """The function, compiled on its first call with each combination of argument types; ``options`` are numba's.
+
+    At most ``few`` numbers are left to Python, until something loads numba.
+    """
+    loaded: list[Callable[..., T]] = []
+
+    @wraps(function)
+    def call(*args: Any) -> T:
+        if not loaded:
+            if few is not None and "numba" not in sys.modules and _count_numbers(args) <= few:
+                with np.errstate(all="ignore"):
+                    return function(*args)
+            with _LOADING:
+                if not loaded:
+                    loaded.append(_compiler(function, options))
+        try:
+            return loaded[0](*args)
+        except (OSError, EOFError, pickle.UnpicklingError):  # before the loop begins: the cache cannot be read
+            loaded[0] = _compiler(function, options, keep=False)
+            return loaded[0](*args)
+
+    return call
+
+
+def _count_numbers(args: tuple[Any, ...]) -> int:
+    return sum(x.size for x in args if isinstance(x, np.ndarray))
+
+
+def compiled_unless_few(function: Callable[..., T], **options: Any) -> Callable[..., T]:
+    """As ``compiled``, but few numbers are left to Python until something else loads numba, which takes .3 seconds.
+
+    So a new process answers its first row sooner. Only for loops of the same bits in Python: of floats, not of sums of
+    integers, which overflow elsewhere.
+    """
+    return compiled(function, few=FEW, **options)
+
+
+def part_of_loops(function: Callable[..., T]) -> Callable[..., T]:
+    """The function, which compiled loops of the same file may call."""
+    _PARTS.append(function)
+    return function
+
+
+def for_loops(values: Any) -> Any:
+    """The values in C order, in a dtype that loops are compiled for."""
+    if values.dtype.kind not in "fiub":
+        values = values.astype(np.float64)  # such as bfloat16
+    # in memory True may be any byte but 0; the conversion makes it 1
+    return np.ascontiguousarray(values.astype(np.uint8) if values.dtype == bool else values)
+
+
+def _compiler(function: Callable[..., T], options: dict[str, Any], *, keep: bool = True) -> Callable[..., T]:
+    import numba  # takes a third of a second, and only numpy rows need it
+    from numba.extending import register_jitable
+
+    register_prefetch()
+    while _PARTS:
+        register_jitable(_PARTS.pop())
+    try:
+        return numba.njit(function, nogil=True, cache=keep, **options)
+    except RuntimeError:  # no folder for the cache is writable
+        return numba.njit(function, nogil=True, **options)
+
+
+def prefetch(address: int) -> None:
+    """Loads the memory at an address into cache without waiting for it; only for use inside a compiled loop."""
+
+
+@cache
+def register_prefetch() -> None:
+    """Registers with numba that ``prefetch`` compiles to LLVM's instruction for data that are read again."""
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import lower_builtin, type_callable
+
+    @type_callable(prefetch)
+    def typed(context: Any) -> Any:
+        del context
+        return lambda address: types.void(types.intp) if isinstance(address, types.Integer) else None
+
+    @lower_builtin(prefetch, types.intp)
+    def lowered(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        del signature
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        of_llvm = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        instruction = builder.module.declare_intrinsic("llvm.prefetch", [pointer], of_llvm)
+        read, often, data = number(0), number(3), number(1)
+        builder.call(instruction, [builder.inttoptr(arguments[0], pointer), read, often, data])
+        return context.get_dummy_value()
+
+
+S = TypeVar("S")
 
 BLOCK_BYTES = 8 << 20
 """Bytes of X in one block of rows, so that X, its copies and the sums stay in the processor's cache."""
