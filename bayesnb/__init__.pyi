@@ -20,7 +20,7 @@ from .families import Poisson as Poisson
 from .families import Views as Views
 from .files.counting import stream as stream
 from .files.fit_file import fit_file as fit_file
-from .files.sources.batches import StreamError as StreamError
+from .files.sources.source import StreamError as StreamError
 from .files.storage.export import export as export
 from .files.storage.exported import ExportedClassifier as ExportedClassifier
 from .files.storage.exported import load_exported as load_exported

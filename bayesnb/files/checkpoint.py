@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesnb.arrays.placement import fields_of
 from bayesnb.families.views import Views
-from bayesnb.files.sources.batches import Position, StreamError
+from bayesnb.files.sources.source import Position, StreamError
 from bayesnb.files.sources.streams import BlockSource
 from bayesnb.files.storage import tensors
 from bayesnb.files.storage.saved_results import check_result

@@ -16,7 +16,7 @@ import numpy as np
 from bayesnb.arrays.cells import stack_rows
 from bayesnb.families import Histogram
 from bayesnb.files.checkpoint import Checkpoint, StreamState
-from bayesnb.files.sources.batches import Position, RowBlock, StreamError, at_row
+from bayesnb.files.sources.source import Position, RowBlock, StreamError, at_row
 from bayesnb.files.sources.streams import BlockSource, open_source
 from bayesnb.forests.fit import forest_statistics
 from bayesnb.rows import arguments

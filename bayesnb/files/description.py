@@ -16,10 +16,9 @@ import pyarrow as pa
 
 from bayesnb.arrays.cells import stack_rows
 from bayesnb.families import Family
-from bayesnb.files.sources.batches import RowBatch, as_frame, read_ahead, row_batch
 from bayesnb.files.sources.csv import TEXT
 from bayesnb.files.sources.paths import keep
-from bayesnb.files.sources.source import EncodedRows, Source
+from bayesnb.files.sources.source import EncodedRows, RowBatch, Source, read_ahead, row_batch
 from bayesnb.frames.choices import AUTO, choose_kinds
 from bayesnb.frames.columns import SKIP, Column, in_order
 from bayesnb.frames.likelihoods import choose_columns, say_left_out
@@ -86,14 +85,14 @@ class Description(EncodedRows):
 
     def empty(self) -> Any:
         types = [(name, TEXT if name in self.texts else pa.float64()) for name in self.names]
-        return self.schema.encode(as_frame(pa.RecordBatch.from_pylist([], pa.schema(types))))
+        return self.schema.encode(row_batch(pa.RecordBatch.from_pylist([], pa.schema(types)), 0, 0.0).frame)
 
     def labelled(self, batch: RowBatch) -> RowBatch:
         return batch.keep(batch.present(self.target.name))
 
     def encode(self, rows: pa.RecordBatch, classes: Sequence[Any] | None) -> tuple[Any, Array, None]:
         del classes
-        frame = as_frame(rows)
+        frame = row_batch(rows, 0, 0.0).frame
         return self.schema.encode(frame), self.target.encode(frame[self.target.name]), None
 
 

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bayesnb.files.sources.batches import RowBatch
 from bayesnb.files.sources.csv import line
 from bayesnb.files.sources.paths import as_pandas, open_data
+from bayesnb.files.sources.source import RowBatch
 from bayesnb.files.whole_file import whole_file
 from bayesnb.frames.schema import Schema
 from bayesnb.frames.series import Array, DataError, label

@@ -8,7 +8,7 @@ import pytest
 import bayesnb as nb
 from bayesnb.arrays.placement import pytree
 from bayesnb.families.parts.statistics import Statistics
-from bayesnb.files.sources.batches import StreamError
+from bayesnb.files.sources.source import StreamError
 from bayesnb.files.storage import tensors
 from bayesnb.files.storage.saved_results import check_statistics
 from tests import cases

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb.files.counting import stream
-from bayesnb.files.sources.batches import StreamError
+from bayesnb.files.sources.source import StreamError
 from tests import cases
 
 

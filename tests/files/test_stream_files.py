@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 import bayesnb as nb
 from bayesnb.files import counting
 from bayesnb.files.counting import stream
-from bayesnb.files.sources.batches import StreamError
+from bayesnb.files.sources.source import StreamError
 from tests.files.test_stream import assert_same
 from tests.files.test_stream_resume import ROOT
 from tests.stream_tables import (

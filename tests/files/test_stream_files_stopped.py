@@ -8,8 +8,8 @@ from numpy.testing import assert_array_equal
 import bayesnb as nb
 from bayesnb.files import checkpoint, counting
 from bayesnb.files.counting import stream
-from bayesnb.files.sources.batches import StreamError
 from bayesnb.files.sources.parquet import ParquetFile
+from bayesnb.files.sources.source import StreamError
 from tests.files.test_stream import assert_same
 from tests.files.test_stream_resume import Stop
 from tests.stream_tables import FORMS, NORMAL, TABLE, K, X, Y, in_words, pa, pq, small_batches, sources, whole

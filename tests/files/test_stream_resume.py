@@ -17,7 +17,7 @@ from numpy.testing import assert_array_equal
 import bayesnb as nb
 from bayesnb.files import checkpoint
 from bayesnb.files.counting import stream
-from bayesnb.files.sources.batches import StreamError
+from bayesnb.files.sources.source import StreamError
 from tests import cases
 from tests.files.test_stream import assert_same, blocks_of
 

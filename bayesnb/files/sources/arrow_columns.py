@@ -12,9 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
-from bayesnb.files.sources.batches import StreamError, at
 from bayesnb.files.sources.csv import TEXT
-from bayesnb.files.sources.source import EncodedRows, Source
+from bayesnb.files.sources.source import EncodedRows, Source, StreamError, at
 from bayesnb.frames.series import Array, plain_text
 from bayesnb.rows.labelled_rows import Specification
 

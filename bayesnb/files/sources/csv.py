@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from bayesnb.files.sources.batches import RowBatch, format_of, in_sentences, require_kind
+from bayesnb.files.sources.source import RowBatch, format_of, in_sentences, require_kind
 from bayesnb.frames.series import LARGEST_INTEGER, Array, DataError
 from bayesnb.frames.values import is_rounded, reads_as_number, why_text
 

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bayesnb.files.sources.batches import RowBatch, in_sentences, require_kind, row_batch, words_of
+from bayesnb.files.sources.source import RowBatch, in_sentences, require_kind, row_batch, words_of
 from bayesnb.frames.series import DataError, as_series, round_floats
 
 BATCH_BYTES = 8 << 20

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,10 +18,18 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 
-from bayesnb.files.sources.batches import RowBatch, StreamError, at, format_of, in_sentences, row_batch
 from bayesnb.files.sources.csv import MISSING, CsvFile
 from bayesnb.files.sources.parquet import ParquetFile, exact_numbers
-from bayesnb.files.sources.source import Part, Source, file_part
+from bayesnb.files.sources.source import (
+    Part,
+    RowBatch,
+    Source,
+    StreamError,
+    at,
+    format_of,
+    in_sentences,
+    row_batch,
+)
 from bayesnb.frames.series import DataError, closest, numbers, texts
 
 BUILT_IN = ("iris", "wine", "breast_cancer", "digits")
@@ -76,7 +84,7 @@ def open_data(data: str) -> Source:
     file = ParquetFile(path, batch_bytes=BATCH_BYTES, exact=True) if parquet else CsvFile(path)
     if not file.schema.names:
         raise DataError(f"'{path}' has no columns")
-    return Source(data, path.stem, file.schema, [file_part(path, lambda: file)], file.warnings)
+    return Source(data, path.stem, file.schema, [_file_part(path, lambda: file, {})], file.warnings)
 
 
 def of_frame(name: str, frame: pd.DataFrame) -> Source:
@@ -122,7 +130,7 @@ def open_files(path: Path) -> Source:
         schema = opener(files[0]).schema
     for name, value in keys[0].items():
         schema = schema if name in schema.names else schema.append(pa.field(name, value.type))
-    parts = [file_part(file, partial(opener, file), some) for file, some in zip(files, keys, strict=True)]
+    parts = [_file_part(file, partial(opener, file), some) for file, some in zip(files, keys, strict=True)]
     return Source(str(path), path.stem, schema, parts)
 
 
@@ -140,6 +148,13 @@ def with_types(source: Source, choices: Mapping[str, Sequence[pa.DataType]]) -> 
     schema = pa.schema([field.with_type(types.get(field.name, field.type)) for field in source.schema])
     parts = [replace(part, open=partial(part.open, types=types)) for part in source.parts]  # type: ignore[call-arg]
     return replace(source, schema=schema, parts=parts)
+
+
+def _file_part(file: Path, opener: Callable[[], Any], keys: Mapping[str, pa.Scalar]) -> Part:
+    """A file at a path of this machine as a part of a source."""
+    info = file.stat()
+    mark = f"{file.name} of {info.st_size} bytes, {info.st_mtime_ns}"
+    return Part(f"'{file}'", mark, info.st_size, opener, keys)
 
 
 def _files_of(path: Path) -> tuple[list[Path], str]:

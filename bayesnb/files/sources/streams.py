@@ -20,10 +20,19 @@ from bayesnb.arrays.memory import require_computed
 from bayesnb.arrays.placement import as_numpy, fill_masked
 from bayesnb.arrays.typing import ObservedRows
 from bayesnb.files.sources.arrow_columns import ColumnChoice
-from bayesnb.files.sources.batches import Position, RowBatch, RowBlock, StreamError, at, row_batch
 from bayesnb.files.sources.parquet import ParquetFile, rows_in_batch
 from bayesnb.files.sources.paths import open_files, with_types
-from bayesnb.files.sources.source import EncodedRows, Part, Source
+from bayesnb.files.sources.source import (
+    EncodedRows,
+    Part,
+    Position,
+    RowBatch,
+    RowBlock,
+    Source,
+    StreamError,
+    at,
+    row_batch,
+)
 from bayesnb.frames.series import as_frame, to_arrow
 from bayesnb.rows.labelled_rows import Specification
 
