@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import jax
 import numpy as np
+import pandas as pd
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -231,7 +232,9 @@ class NaiveBayesClassifier(IncrementalClassifier):
             return plain
         rows = check_features(self, X, reset=False)
         if isinstance(rows, Frame) and not schema.named:
-            rows = validate_data(self, rows.to_numpy(), reset=False, dtype="numeric", ensure_all_finite=False)
+            cells = rows.to_numpy()
+            cells = np.where(pd.isna(cells), np.nan, cells) if cells.dtype == object else cells  # pd.NA is no number
+            rows = validate_data(self, cells, reset=False, dtype="numeric", ensure_all_finite=False)
         return schema.encode(rows)
 
     def require_prior_of_fit(self) -> None:

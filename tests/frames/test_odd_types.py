@@ -113,3 +113,12 @@ def test_texts_of_every_type_of_arrow_are_the_same_texts(kind, tmp_path):
     for source, declared in ((odd, None), (odd.to_reader(), ["u", "v", "w"]), (tmp_path, None)):
         found = nb.stream(model, source, label="a", columns=["b"], classes=declared)
         assert found.classes == ("u", "v", "w")
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names")
+def test_missing_flags_of_a_frame_are_missing_for_a_fit_of_an_array():
+    X, y = np.array([[0.0, 2.5], [1.0, 3.5], [1.0, 0.5], [0.0, 4.5]] * 3), [0, 1, 1, 0] * 3
+    flags = pd.array([True, None, False, True] * 3, dtype="boolean")
+    clf, frame = nb.NaiveBayesClassifier().fit(X, y), pd.DataFrame({"a": flags, "b": X[:, 1]})
+    rows = np.column_stack([np.where(flags.isna(), np.nan, flags.fillna(False).astype(float)), X[:, 1]])
+    assert_array_equal(clf.predict_proba(frame), clf.predict_proba(rows))
