@@ -1,7 +1,7 @@
 """Files and folders at a path, and scikit-learn's data sets, as sources.
 
-``open_data`` reads as numbers and text alone: the columns of a batch are numbers (missing is NaN or null) or text
-(missing is null), which remains encoded: Python sees each distinct text of a batch, never each cell.
+``open_data`` reads CSV as numbers and text, and Parquet in its types, but for whole numbers that float64 would round:
+they are text. Text remains encoded: Python sees each distinct text of a batch, never each cell.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class KeptFile:
 
 
 def open_data(data: str) -> Source:
-    """A CSV or Parquet file, or one of the data sets that come with scikit-learn, as numbers and text.
+    """A CSV or Parquet file, or one of the data sets that come with scikit-learn.
 
     Args:
         data: The path of a file, or one of `iris`, `wine`, `breast_cancer`, `digits`. Write `./iris` for a
@@ -88,7 +88,7 @@ def open_data(data: str) -> Source:
 
 
 def of_frame(name: str, frame: pd.DataFrame) -> Source:
-    """A data frame in memory, as numbers and text."""
+    """A data frame in memory; whole numbers that float64 would round are text."""
     rows = exact_numbers(pa.RecordBatch.from_pandas(frame, preserve_index=False))
     file = KeptFile([row_batch(rows, 0, 1.0)])
     return Source(name, name, rows.schema, [Part(name, f"{rows.num_rows} rows", rows.num_rows, lambda: file)])
