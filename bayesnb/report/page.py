@@ -7,13 +7,11 @@ import io
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
-from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from rich.cells import cell_len, set_cell_size
 
 from bayesnb.comparison.compare import Comparison
@@ -22,6 +20,9 @@ from bayesnb.comparison.metrics import METRICS, NUM_BINS
 from bayesnb.inspection.dependence import Dependence
 from bayesnb.plots import STYLES, confidence_shares, dependence, learning_curve, reliability
 from bayesnb.report.summary import Findings, Summary, capitalise, number, plural, probability, rank, tenths, with_error
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LONGEST_TARGET = 17  # the number of letters with room in the plate diagram
 CSS_DPI = 96
@@ -176,6 +177,9 @@ def dependence_figure(summary: Summary, pairs: Dependence) -> Figure:
 
 
 def _figure(width: float, height: float) -> Figure:
+    from matplotlib.figure import Figure  # which looks for a folder to keep its fonts in
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
     return Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.05))
 
 

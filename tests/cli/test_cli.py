@@ -167,7 +167,7 @@ def test_a_place_that_refuses_writing(place, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pathlib.Path.mkdir", refuse)
+    monkeypatch.setattr("tempfile.mkdtemp", refuse)
     result = run("good.csv", "--no-nuts")
     assert result.exit_code == 2
     assert result.stderr == "bayesnb: the results cannot go into 'bayesnb-report/good': Permission denied\n"

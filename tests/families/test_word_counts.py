@@ -256,7 +256,7 @@ def test_refusals_say_what_to_do(texts, always_sparse, monkeypatch):
     monkeypatch.setattr(memory, "UNCHECKED_BYTES", 0)
     monkeypatch.setattr(memory, "available", lambda: 8 * K * (D - 1) - 1)
     with pytest.raises(ValueError, match="a table of 7 classes and 29 columns would take"):
-        post.predict(jnp.asarray(X[:6].toarray()))
+        jax.jit(post.predict)(jnp.asarray(X[:6].toarray()))
     with pytest.raises(ValueError, match=r"merge statistics, nb\.merge, instead of taking a posterior as the prior"):
         nb.fit_posterior(post.model, statistics=post.statistics)
 
