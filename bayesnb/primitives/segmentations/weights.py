@@ -33,7 +33,7 @@ def segment_sums(cells: Array) -> Array:
 
 def _on_host(mass: Array, counts: Array, totals: Array) -> tuple[Array, Array]:
     front, (num_columns, size), num_totals = mass.shape[:-2], mass.shape[-2:], totals.shape[-1]
-    q, c, a = (np.asarray(x, np.float64).reshape(-1, *x.shape[len(front) :]) for x in (mass, counts, totals))
+    q, c, a = (np.asarray(x, np.float64).reshape(prod(front), *x.shape[len(front) :]) for x in (mass, counts, totals))
     weights, rest = np.empty((len(q), num_totals, num_columns, size, size)), np.empty((len(q), num_totals, num_columns))
 
     def fill(part: tuple[int, slice]) -> None:
