@@ -76,16 +76,16 @@ naive = nb.fit_posterior(model, X, y)
 # itself: exact, averaged over all forests, one determinant a row. They may be combined.
 
 # %%
-powers = nb.temper(naive, X, y, per_feature=True)
+tempered = nb.temper(naive, X, y, per_feature=True)
 forests = nb.fit_forests(model, X, y)
 both = nb.temper(forests, X, y, per_feature=True)
-fits = {"naive": naive, "powers": powers, "forests": forests, "forests, powers": both}
+fits = {"naive": naive, "powers": tempered, "forests": forests, "forests, powers": both}
 losses = {name: log_loss(y_test, fit.predict_proba(X_test)) for name, fit in fits.items()}
 for name, loss in losses.items():
     surest = fits[name].predict_proba(X_test).max(axis=1)
     right = fits[name].predict(X_test) == y_test
     print(f"{name:16} log loss {loss:.3f}, accuracy {right.mean():.3f}, mean confidence {surest.mean():.3f}")
-print("powers:", dict(zip(NAMES, np.asarray(powers.weights["x"]).round(2).tolist(), strict=True)))
+print("powers:", dict(zip(NAMES, np.asarray(tempered.powers["x"]).round(2).tolist(), strict=True)))
 
 # %% [markdown]
 # **Who depends on whom** is a posterior probability for each pair. The three symptoms of the infection hang together.

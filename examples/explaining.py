@@ -73,7 +73,7 @@ def check(fit: nb.Posterior, X: Array, explanation: nb.Explanation) -> None:
     family: Any = fit.model.families["x"]
     scale = np.sqrt(family.rate * (family.strength + 1) / (family.shape * family.strength))
     log_density = stats.t.logpdf(X[0], 2 * family.shape, family.loc, scale)
-    by_hand = (fit.weights or {})["x"] * (log_density[1] - log_density[0])
+    by_hand = (fit.powers or {})["x"] * (log_density[1] - log_density[0])
     if not np.allclose(by_hand, explanation.contributions[0, 1], rtol=1e-9):
         raise SystemExit("a contribution must be its weight times the log ratio of two t densities")
     print("known answer: each contribution is its weight times the log ratio of two densities of Student's t")

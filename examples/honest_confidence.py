@@ -137,8 +137,8 @@ def measure(jobs: Sequence[tuple[Table, int, Split, int]]) -> tuple[pd.DataFrame
         fits = bayes(table, X, y) | rivals(table, X, y, repeat)
         predicted = {method: fits[method].predict_log_proba(test_X) for method in STYLES}
         records += [(table.name, size, repeat, name, *score(values, test_y)) for name, values in predicted.items()]
-        ones = {block: np.ones_like(weights) for block, weights in fits[WEIGHTED].weights.items()}
-        again = replace(fits[WEIGHTED], weights=ones).predict_log_proba(test_X)
+        ones = {block: np.ones_like(weights) for block, weights in fits[WEIGHTED].powers.items()}
+        again = replace(fits[WEIGHTED], powers=ones).predict_log_proba(test_X)
         moved.append(np.abs(again - predicted[EXACT]).max())
     return pd.DataFrame(records, columns=["data", "rows", "split", "method", *METRICS]), float(max(moved))
 

@@ -109,7 +109,7 @@ def test_mixed_frame(notebook, capsys):
     row = scope["frame"].head(1).assign(**{**missing, "title": "Mrs"})
     n = np.array([(y == "died").sum(), (y == "survived").sum()])
     classifier = scope["classifier"]
-    power = classifier.fit_.weights["categorical"][classifier.schema_.names_by_block["categorical"].index("title")]
+    power = classifier.fit_.powers["categorical"][classifier.schema_.names_by_block["categorical"].index("title")]
     joint = (n + 1) * (np.array([died, survived]) / (n + len(set(title)))) ** power
     assert_allclose(classifier.predict_proba(row)[0], joint / joint.sum())
 

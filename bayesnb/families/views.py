@@ -48,7 +48,7 @@ class Views(Family):
     them from exact leave-one-out predictions, with ``per_feature`` one for each column and view: those of the Normal
     and those of the other views apart, each as if they were the only ones, and then half of each. So the prediction is
     the geometric mean of two, and loses at most the mean of what they lose. A fit without learned powers, such as
-    ``fit_posterior`` gives, has the shares as its ``weights``, [V D]: all columns of the first view, then all of the
+    ``fit_posterior`` gives, has the shares as its ``powers``, [V D]: all columns of the first view, then all of the
     second. ``leave_one_out`` and ``cross_validate`` have them, too.
 
     The generative model is the Histogram's alone: the NumPyro program, p(x), evidence, draws, feature inclusion, and
@@ -66,9 +66,9 @@ class Views(Family):
         >>> import bayesnb as nb
         >>> X, y = [[1.0], [2.0], [3.0], [40.0], [50.0], [600.0]], [0, 0, 1, 0, 1, 1]
         >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Views(nb.NormalScores(), nb.Histogram())), X, y)
-        >>> post.weights["x"].tolist(), post.predict_proba([[2.0]]).round(2)
+        >>> post.powers["x"].tolist(), post.predict_proba([[2.0]]).round(2)
         ([0.5, 0.5], array([[0.65, 0.35]]))
-        >>> nb.temper(post, X, y, per_feature=True).weights["x"].shape  # a power for each column and view
+        >>> nb.temper(post, X, y, per_feature=True).powers["x"].shape  # a power for each column and view
         (2,)
     """
 

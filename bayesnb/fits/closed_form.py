@@ -113,7 +113,7 @@ def fit_posterior(
     """The exact posterior, by conjugacy; its predictions integrate the parameters out.
 
     Arguments and errors as in ``fit_mle``; without rows the result is the prior. The views of ``Views`` have equal
-    shares, as ``weights`` say: ``temper`` learns others.
+    shares, as ``powers`` say: ``temper`` learns others.
 
     Example:
         >>> import bayesnb as nb

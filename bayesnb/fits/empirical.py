@@ -158,7 +158,7 @@ def fit_empirical(
         fit.prior,
         fit.model,
         fit.statistics,
-        fit.weights,
+        fit.powers,
         start_log_evidence=start.log_evidence,
         log_hyperprior=np.asarray(log_hyperprior, np.float64),
         converged=np.asarray(np.all([minimum.converged for minimum in minima])),

@@ -107,7 +107,7 @@ class ForestPosterior(Classifier):
     def __repr__(self) -> str:
         powers = ""
         if self.power is not None:
-            powers = f", weights={short_repr(self.posterior.weights)}, power={short_repr(self.power)}"
+            powers = f", powers={short_repr(self.posterior.powers)}, power={short_repr(self.power)}"
         counts = short_repr(self.posterior.statistics.class_counts)
         prior = f"structure={self.structure!r}, prior={self.posterior.prior!r}"
         return f"{type(self).__name__}({prior}, class_counts={counts}{powers})"
@@ -178,7 +178,7 @@ class ForestPosterior(Classifier):
         """log p(y = k, x) of each row, [N, K]; after ``temper``, log p(y = k | x) plus the model's log p(x)."""
         if self.power is None:
             return super().log_joint(X)
-        model = replace(self, posterior=replace(self.posterior, weights=None), power=None)
+        model = replace(self, posterior=replace(self.posterior, powers=None), power=None)
         return self.predict_log_proba(X) + model.log_density(X)[:, None]
 
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
@@ -196,7 +196,7 @@ class ForestPosterior(Classifier):
             rows = find_rows(self, self.model.families, arrays)
             return _by_blocks(lambda some: combine(log_ratios(tables, some), None), rows, row_bytes)
 
-        score = raise_to_powers(self.posterior.model, self.posterior.weights)
+        score = raise_to_powers(self.posterior.model, self.posterior.powers)
         return add_forests(score, log_ratio, 1.0 if self.power is None else self.power)
 
 

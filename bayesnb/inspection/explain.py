@@ -254,7 +254,7 @@ def class_probs(fit: Classifier) -> Array:
 @jax.jit
 def terms(fit: Classifier, arrays: dict[str, Array]) -> dict[str, LogProb]:
     """The terms of checked rows by block, [N, K, F]; their sums are what the fit predicts with."""
-    families, powers = fit.model.families, fit.weights if isinstance(fit, Posterior) else None
+    families, powers = fit.model.families, fit.powers if isinstance(fit, Posterior) else None
     if isinstance(fit, PointEstimate):
         found = intervals.feature_terms(fit.model, fit.params, None, arrays, explained_terms)
     elif isinstance(fit, AveragedPosterior):

@@ -134,7 +134,7 @@ def _forms(fit: Any) -> tuple[dict[str, Any], Array]:
         raise ValueError(f"a form needs a PointEstimate or a Posterior, got {type(fit).__name__}{reason}")
     params = fit.params if isinstance(fit, PointEstimate) else None
     exact = params is None
-    if isinstance(fit, Posterior) and fit.weights is not None and fit.model.start_powers() is None:
+    if isinstance(fit, Posterior) and fit.powers is not None and fit.model.start_powers() is None:
         raise ValueError("this posterior has weights from temper: take the form of the posterior before temper")
     blocks, intercept, class_probs = compute(_with_intercept, fit.model, params)
     for name, family in fit.model.families.items():

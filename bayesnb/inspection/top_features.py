@@ -139,7 +139,7 @@ def top_features(
     columns = names.check_column_names(own_features, sizes)
     shown = names.prefix_repeated(columns)
     words = names.check_value_names(own_values, found.model.families, columns, shown)
-    powers = (found.weights if isinstance(found, Posterior) else None) or {}
+    powers = (found.powers if isinstance(found, Posterior) else None) or {}
     by_block, parts = found.model.block_params(params), []
     labels, tables = list[str](), list[Array]()
     for block, family in found.model.families.items():

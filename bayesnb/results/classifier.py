@@ -229,8 +229,8 @@ class Posterior(Classifier):
     """The exact posterior: ``prior`` and ``model`` are the model before and after the rows of ``statistics``.
 
     Predictions integrate the parameters out. Hyperparameters that the data resolved are part of ``prior``. With
-    ``weights``, the powers that ``temper`` learns, only p(k | x) changes, to p(k) prod_d p(x_d | k)^w_d over its sum:
-    arrays by block, [D], [V D] of ``Views``, or [1] for the whole block.
+    ``powers``, which ``temper`` learns, only p(k | x) changes, to p(k) prod_d p(x_d | k)^w_d over its sum: arrays by
+    block, [D], [V D] of ``Views``, or [1] for the whole block. ``weights`` is another name of theirs.
 
     Example:
         >>> import bayesnb as nb
@@ -242,12 +242,30 @@ class Posterior(Classifier):
     prior: NaiveBayes
     model: NaiveBayes
     statistics: ModelStatistics
-    weights: dict[str, Array] | None = None
+    powers: dict[str, Array] | None = None
+
+    def __init__(
+        self,
+        prior: NaiveBayes,
+        model: NaiveBayes,
+        statistics: ModelStatistics,
+        powers: dict[str, Array] | None = None,
+        **alias: dict[str, Array] | None,
+    ) -> None:
+        if alias.keys() - {"weights"}:
+            raise TypeError(f"a Posterior takes prior, model, statistics and powers, got {sorted(alias)[0]!r}")
+        given = {"prior": prior, "model": model, "statistics": statistics, "powers": alias.get("weights", powers)}
+        self.__dict__.update(given)
+
+    @property
+    def weights(self) -> dict[str, Array] | None:
+        """The ``powers``, by the name that they had in version 0.1.0."""
+        return self.powers
 
     def __repr__(self) -> str:
-        weights = "" if self.weights is None else f", weights={short_repr(self.weights)}"
+        powers = "" if self.powers is None else f", powers={short_repr(self.powers)}"
         counts = short_repr(self.statistics.class_counts)
-        return f"{type(self).__name__}(prior={self.prior!r}, class_counts={counts}{weights})"
+        return f"{type(self).__name__}(prior={self.prior!r}, class_counts={counts}{powers})"
 
     @property
     def log_evidence(self) -> Array:
@@ -286,10 +304,10 @@ class Posterior(Classifier):
 
     @answers_cpu_rows
     def log_joint(self, X: Rows) -> Array:
-        """log p(y = k, x) of each row, [N, K]: with ``weights``, log p(y = k | x) plus the model's log p(x)."""
-        if self.weights is None:
+        """log p(y = k, x) of each row, [N, K]: with ``powers``, log p(y = k | x) plus the model's log p(x)."""
+        if self.powers is None:
             return super().log_joint(X)
-        return self.predict_log_proba(X) + replace(self, weights=None).log_density(X)[:, None]
+        return self.predict_log_proba(X) + replace(self, powers=None).log_density(X)[:, None]
 
     @property
     def draws_at_once(self) -> int:
@@ -302,9 +320,9 @@ class Posterior(Classifier):
         return self.sample(key, num_draws), np.arange(num_draws)
 
     def _scorer(self) -> Score:
-        if self.weights is None:
+        if self.powers is None:
             return prepare_predictive(self.model)
-        return raise_to_powers(self.model, self.weights)
+        return raise_to_powers(self.model, self.powers)
 
 
 def unwrap(fit: Any, X: Any = None) -> tuple[Any, Any]:

@@ -78,7 +78,7 @@ def draw_parameters(fit: Any, arrays: dict[str, Array], key: Array, num_draws: i
     elif on_host(arrays):
         params, which = to_host((params, which))
     drawn = {site: value[which] for site, value in params.items()}
-    return ParameterDraws(fit.model, drawn, getattr(fit, "weights", None), arrays, ends)
+    return ParameterDraws(fit.model, drawn, getattr(fit, "powers", None), arrays, ends)
 
 
 def probability_interval(given: ParameterDraws) -> Interval:

@@ -265,7 +265,7 @@ def has_views(schema: AnySchema, model: NaiveBayes) -> bool:
 
 def has_powers(fit: Classifier) -> bool:
     """Whether powers of the features were learned from the rows of the fit."""
-    if not isinstance(fit, Posterior) or fit.weights is None:
+    if not isinstance(fit, Posterior) or fit.powers is None:
         return False
     start = fit.prior.start_powers()
-    return start is None or not all(np.array_equal(fit.weights[block], start[block]) for block in start)
+    return start is None or not all(np.array_equal(fit.powers[block], start[block]) for block in start)

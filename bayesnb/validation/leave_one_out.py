@@ -116,7 +116,7 @@ def _leave_out(model: NaiveBayes, rows: LabelledRows, joint: bool) -> Array:
         return LogProb(table, None).normalise()
     base = fit.model.row_base_measure(rows.arrays)
     table = table + (base if isinstance(base, float) else base[:, None])
-    if fit.weights is None:
+    if fit.powers is None:
         return table
     return _leave_out(model, rows, joint=False) + logsumexp(table)[:, None]
 

@@ -71,7 +71,7 @@ def _left_out_nats(fit: Posterior, X: Any, y: Any, sample_weight: Any) -> tuple[
     table = left_out_evidence(fit, fitted_rows(fit, X, y, sample_weight), by_feature=True)
     start = fit.prior.start_powers() or {}
     powers = [
-        np.ones(size) if fit.weights is None else _relative(np.asarray(fit.weights[name]), start.get(name), size)
+        np.ones(size) if fit.powers is None else _relative(np.asarray(fit.powers[name]), start.get(name), size)
         for name, size in table.sizes.items()
     ]
     _, nats = softmax(table.prior + table.evidence @ np.concatenate([np.zeros(0), *powers]))

@@ -63,7 +63,7 @@ def temper(
 ) -> Fit:
     """The same fit with one power, or one per feature, on the features' likelihoods; learned without held-out data.
 
-    The ``weights`` of the result are by block, [D] or [V D], or [1] if the whole block has one power. The common power
+    The ``powers`` of the result are by block, [D] or [V D], or [1] if the whole block has one power. The common power
     is at most 1; a feature's own may be larger. ``Views`` of which one is a ``Normal`` learn its powers and the others'
     apart, and take half of each. Predictions use the powers; parameters, their draws, p(x) and the evidence are those
     of the model.
@@ -135,7 +135,7 @@ def _raise(
     *by_block, of_forest = np.split(powers, np.cumsum(list(table.sizes.values())))
     if per_feature and (start := exact.prior.start_powers()) is not None:
         by_block = [start[name] * own for name, own in zip(table.sizes, by_block, strict=True)]
-    tempered = replace(exact, weights=dict(zip(table.sizes, by_block, strict=True)))
+    tempered = replace(exact, powers=dict(zip(table.sizes, by_block, strict=True)))
     return tempered, of_forest[0] if forest is not None else None
 
 

@@ -105,5 +105,5 @@ def test_powers_of_features_compile_nothing(compilations, rng):
     X, y = rng.normal(size=(2003, 19)), rng.integers(0, 3, 2003)
     posterior = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X, y)
     compilations.clear()
-    assert nb.temper(posterior, X, y, per_feature=True).weights["x"].shape == (19,)
+    assert nb.temper(posterior, X, y, per_feature=True).powers["x"].shape == (19,)
     assert compilations == []

@@ -105,18 +105,18 @@ def test_predictions_are_products_of_the_views_ratios(model, views, cells, rows)
     X, y = rows
     post, of_cells = nb.fit_posterior(model, X, y), nb.fit_posterior(cells, X, y)
     shares = np.repeat(SHARES[views], D).reshape(-1, D)
-    assert_allclose(post.weights["x"], shares.ravel())
+    assert_allclose(post.powers["x"], shares.ravel())
     with jax.enable_x64(True):
         assert_allclose(post.predict_log_proba(X), by_brute_force(post, of_cells, X, y, shares), rtol=1e-9)
         powers = np.array([[0.7, 0.2, 0.5], [0.3, 0.0, 1.2], [0.1, 0.9, 0.4]])[-len(shares) :]
-        tempered = replace(post, weights={"x": powers.ravel()})
+        tempered = replace(post, powers={"x": powers.ravel()})
         expected = by_brute_force(post, of_cells, X, y, powers)
         assert_allclose(tempered.predict_log_proba(X), expected, rtol=1e-9)
     whole = nb.temper(post, X, y)
-    assert whole.weights["x"].shape == (1,)
+    assert whole.powers["x"].shape == (1,)
     assert_allclose(
         whole.predict_log_proba(X),
-        replace(post, weights={"x": whole.weights["x"] * shares.ravel()}).predict_log_proba(X),
+        replace(post, powers={"x": whole.powers["x"] * shares.ravel()}).predict_log_proba(X),
         rtol=1e-9,
     )
 
@@ -134,9 +134,9 @@ def test_leave_one_out_of_each_view_equals_refits(model, views, rows, weighted):
     tempered = nb.temper(post, X, y, per_feature=True, **given)
     left = nb.leave_one_out(model, X, y, **given)
     joint = nb.leave_one_out(model, X, y, joint=True, **given)
-    assert (tempered.weights["x"] != np.repeat(shares, D)).any()
+    assert (tempered.powers["x"] != np.repeat(shares, D)).any()
     # the columns are independent, so that the views of each count about once together
-    assert_allclose(tempered.weights["x"].reshape(-1, D).sum(axis=0), 1.0, atol=0.5)
+    assert_allclose(tempered.powers["x"].reshape(-1, D).sum(axis=0), 1.0, atol=0.5)
     for n in (0, 4, 30):
         others = np.arange(N) != n
         whole = np.ones(N) if weight is None else weight
@@ -153,8 +153,8 @@ def test_leave_one_out_of_each_view_equals_refits(model, views, rows, weighted):
         assert_allclose(left[n], gone.predict_log_proba(one)[0], rtol=1e-9)
         assert_allclose(joint[n], gone.log_joint(one)[0], rtol=1e-9)
         # the powers' own table: prior plus evidence raised to them is the refit's prediction
-        odds = table.prior[n] + table.evidence[n] @ (tempered.weights["x"] / np.repeat(shares, D))
-        found = replace(refit, weights=tempered.weights).predict_log_proba(one)[0]
+        odds = table.prior[n] + table.evidence[n] @ (tempered.powers["x"] / np.repeat(shares, D))
+        found = replace(refit, powers=tempered.powers).predict_log_proba(one)[0]
         assert_allclose(odds, found[rest] - found[own], rtol=1e-8)
 
 
@@ -171,7 +171,7 @@ def test_jax_rows_have_the_same_answers(model, rows):
         left = jax.jit(lambda X, y, w: nb.leave_one_out(prior, X, y, sample_weight=w))(*by_jax)
         assert_allclose(left, nb.leave_one_out(prior, X, y, sample_weight=weight), rtol=1e-8)
         fit = nb.fit_posterior(prior, *by_jax[:2], sample_weight=by_jax[2])
-        shares = replace(post, weights=post.prior.start_powers())
+        shares = replace(post, powers=post.prior.start_powers())
         assert_allclose(fit.predict_log_proba(by_jax[0]), shares.predict_log_proba(X), rtol=1e-8)
 
 
@@ -183,7 +183,7 @@ def test_views_of_a_histogram_alone_are_the_histogram(cells, rows):
     assert_allclose(nb.leave_one_out(alone, X, y), nb.leave_one_out(cells, X, y), rtol=1e-12)
     for how in (False, True):
         one, other = (nb.temper(fit, X, y, per_feature=how) for fit in (post, plain))
-        assert_allclose(one.weights["x"], other.weights["x"], rtol=1e-12)
+        assert_allclose(one.powers["x"], other.powers["x"], rtol=1e-12)
         assert_allclose(one.predict_proba(X), other.predict_proba(X), rtol=1e-12)
 
 
@@ -228,7 +228,7 @@ def test_every_door(model, rows, tmp_path):
         laws.equal(again, fit, rtol=0)
         assert repr(again) == repr(fit)
     with pytest.raises(nb.StorageError, match="must be one number or one for each"):
-        nb.save(replace(post, weights={"x": np.ones(D + 1)}), tmp_path / "wrong")
+        nb.save(replace(post, powers={"x": np.ones(D + 1)}), tmp_path / "wrong")
     nb.export(tempered, tmp_path / "function")
     served = nb.load_exported(tmp_path / "function").predict_proba(X.astype(np.float32))
     assert_allclose(served, tempered.predict_proba(X), rtol=1e-4, atol=1e-6)
@@ -262,7 +262,7 @@ def test_weights_are_repeated_rows_and_the_order_is_free(model, views, rows):
     normal = [nb.Normal()] * (views == "three")
     turned = nb.NaiveBayes(nb.Views(nb.Histogram(cells=8), nb.NormalScores(), *normal))
     post, back = (nb.temper(nb.fit_posterior(m, X, y), X, y, per_feature=True) for m in (model, turned))
-    assert_allclose(back.weights["x"].reshape(-1, D)[::-1], post.weights["x"].reshape(-1, D), rtol=1e-4)
+    assert_allclose(back.powers["x"].reshape(-1, D)[::-1], post.powers["x"].reshape(-1, D), rtol=1e-4)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -278,8 +278,8 @@ def test_a_normal_and_the_other_views_learn_powers_apart_and_take_half(rows, wei
         fits.append(nb.temper(post, blocks, y, per_feature=True, **given))
     both, *alone = (fit.predict_log_proba(blocks) for fit in fits)
     assert_allclose(both, log_softmax(0.5 * (alone[0] + alone[1]), axis=1), rtol=1e-9, atol=1e-12)
-    of_two = np.concatenate([fits[1].weights["numbers"], fits[2].weights["numbers"]])
-    assert_allclose(fits[0].weights["numbers"], 0.5 * of_two, rtol=1e-9)
+    of_two = np.concatenate([fits[1].powers["numbers"], fits[2].powers["numbers"]])
+    assert_allclose(fits[0].powers["numbers"], 0.5 * of_two, rtol=1e-9)
 
 
 def test_columns_and_classes_without_rows(rng):

@@ -214,7 +214,7 @@ def test_left_out(texts, always_sparse, weight):
         post = nb.fit_posterior(model(0.5), X, y, sample_weight=weight)
         for rows in (X, dense_rows):
             found = nb.temper(post, rows, y, sample_weight=weight)
-            assert_allclose(found.weights["x"], power.weights["x"], rtol=1e-4)
+            assert_allclose(found.powers["x"], power.powers["x"], rtol=1e-4)
         with pytest.raises(ValueError, match="must be the rows that the posterior was fitted to"):
             nb.temper(post, X[::-1], y, sample_weight=weight)
 

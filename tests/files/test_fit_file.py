@@ -210,7 +210,7 @@ def test_of_a_large_file_the_powers_are_learned_on_the_rows_that_fit_takes(tmp_p
     frame = pd.DataFrame({"a": rng.normal(y), "b": rng.gamma(1.0 + y), "kind": rng.choice([*"xyz"], 173)})
     frame.assign(label=np.array([*"pqr"])[y]).to_csv(tmp_path / "rows.csv", index=False)
     fits = nb.fit_file(tmp_path / "rows.csv"), nb.NaiveBayesClassifier().fit(frame, np.array([*"pqr"])[y])
-    for weights in zip(*(fit.fit_.weights.values() for fit in fits), strict=True):
+    for weights in zip(*(fit.fit_.powers.values() for fit in fits), strict=True):
         assert_allclose(*weights, rtol=1e-6)
 
 

@@ -40,13 +40,13 @@ def test_forests_see_dependence_and_powers_what_is_left_of_it(rng):
     fit = nb.fit_forests(nb.NaiveBayes(nb.Normal()), x, y)
     assert log_loss(fit, new, truth) < log_loss(fit.posterior, new, truth) - 0.1
     one, many = (nb.temper(fit, x, y, per_feature=per_feature) for per_feature in (False, True))
-    assert np.ptp(one.posterior.weights["x"]) == 0.0
-    assert one.power != one.posterior.weights["x"][0]
+    assert np.ptp(one.posterior.powers["x"]) == 0.0
+    assert one.power != one.posterior.powers["x"][0]
     for tempered in (one, many):
         assert log_loss(tempered, new, truth) < log_loss(fit, new, truth)
         assert tempered.log_evidence == fit.log_evidence
         assert_allclose(tempered.log_density(new), fit.log_density(new), rtol=1e-9)
-    weights, ratio = many.posterior.weights["x"], fit.log_joint(new) - fit.posterior.log_joint(new)
+    weights, ratio = many.posterior.powers["x"], fit.log_joint(new) - fit.posterior.log_joint(new)
     terms = fit.posterior.model.families["x"].log_predictive_terms(new)
     scores = np.asarray(terms) @ weights + many.power * ratio
     assert_allclose(np.diff(many.predict_log_proba(new)), np.diff(scores), rtol=1e-3, atol=1e-3)
@@ -65,9 +65,9 @@ def test_powers_maximise_what_they_are_learned_on(rng):
         table = prior + features * (plain - prior) + ratio * (left_out - plain)
         return (np.logaddexp(*table.T) - table[np.arange(len(y)), y]).sum()
 
-    best = loss(tempered.posterior.weights["x"][0], tempered.power)
+    best = loss(tempered.posterior.powers["x"][0], tempered.power)
     assert best < loss(1.0, 1.0)
-    assert best < loss(tempered.posterior.weights["x"][0], 0.0)
+    assert best < loss(tempered.posterior.powers["x"][0], 0.0)
 
 
 def test_what_is_refused():

@@ -74,7 +74,7 @@ def test_weights_are_part_of_the_contributions():
     assert_adds_up(tempered, case.X, 2)
     told, plain = explain(tempered, case.X), explain(fit, case.X)
     places = told.blocks["normal"]
-    weights = tempered.weights["normal"]
+    weights = tempered.powers["normal"]
     assert_allclose(told.contributions[:, :, places], weights * plain.contributions[:, :, places])
 
 

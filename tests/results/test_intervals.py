@@ -79,7 +79,7 @@ def test_powers_of_one_change_nothing(names, key):
     fit = nb.fit_posterior(model, X, y)
     rows = jax.tree.map(lambda x: x[:6], X)
     plain = fit.predict_interval(rows, key=key, num_draws=20)
-    powers = replace(fit, weights={name: np.ones(1) for name in names}).predict_interval(rows, key=key, num_draws=20)
+    powers = replace(fit, powers={name: np.ones(1) for name in names}).predict_interval(rows, key=key, num_draws=20)
     assert_allclose(powers, plain, rtol=1e-7)
     assert (plain.low <= plain.high).all()
     for name, (low, high) in fit.contribution_interval(rows, key=key, num_draws=20).items():
@@ -89,7 +89,7 @@ def test_powers_of_one_change_nothing(names, key):
 def test_contributions_of_one_draw_are_its_log_odds(key):
     """With one draw the interval is a point, and prior and contributions add up to the prediction, weights included."""
     case = cases.make("normal")
-    fit = replace(nb.fit_posterior(case.model, case.X, case.y), weights={"x": np.array([0.5, 1.0, 2.0])})
+    fit = replace(nb.fit_posterior(case.model, case.X, case.y), powers={"x": np.array([0.5, 1.0, 2.0])})
     low, high = fit.contribution_interval(case.X, key=key, num_draws=1)
     assert_array_equal(low, high)
     probs = fit.sample(key, 1)["class_probs"][0]

@@ -89,7 +89,7 @@ def test_the_estimator_files_and_comparisons_ask_one_rule(monkeypatch, tmp_path)
     table = make_table(open_data(str(path)), "label")
     compared = COMPARED["default"].fit(Experiment(table, (100,), 1, 0), table.X, table.y)
     assert not any(views(clf) or learned(clf) for clf in (estimator, file))
-    assert compared.weights is None
+    assert compared.powers is None
 
 
 def test_numbers_beside_sparse_flags_are_normal():

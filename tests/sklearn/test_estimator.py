@@ -139,7 +139,7 @@ def test_batches_have_views_without_powers_and_the_edges_of_the_first():
     more = nb.sufficient_statistics(model.resolve(X[first], Y[first]), X[second], Y[second])
     expected = nb.fit_posterior(model, statistics=nb.merge(before, more))
     assert_allclose(parts.predict_log_proba(X), expected.predict_log_proba(X), rtol=1e-9, atol=1e-9)
-    assert_array_equal(parts.fit_.weights["x"], expected.weights["x"])
+    assert_array_equal(parts.fit_.powers["x"], expected.powers["x"])
 
 
 def test_chosen_likelihoods_have_no_views():

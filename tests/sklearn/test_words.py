@@ -230,8 +230,8 @@ def test_powers_are_those_of_dense_rows(temper):
     rows = {name: block.toarray() if name == "message" else block for name, block in clf.encoded(FRAME).items()}
     post = nb.fit_posterior(clf.fit_.prior, rows, CODES)
     dense = nb.temper(post, rows, CODES, per_feature=temper == "per_feature")
-    for name, weight in dense.weights.items():
-        assert_allclose(clf.fit_.weights[name], weight, rtol=1e-4, atol=1e-6)
+    for name, weight in dense.powers.items():
+        assert_allclose(clf.fit_.powers[name], weight, rtol=1e-4, atol=1e-6)
     assert_allclose(clf.predict_proba(FRAME), dense.predict_proba(rows), rtol=1e-4)
 
 
@@ -239,7 +239,7 @@ def test_powers_of_single_flags_need_dense_rows():
     flags = nb.NaiveBayesClassifier({**CHOSEN, "message": CountVectorizer(binary=True)}).fit(FRAME, Y).encoded(FRAME)
     X, model = (flags["message"] > 0).astype(np.int8), nb.NaiveBayes(nb.Bernoulli())
     post = nb.fit_posterior(model, X, CODES)
-    assert_allclose(nb.temper(post, X, CODES).weights["x"], nb.temper(post, X.toarray(), CODES).weights["x"], rtol=1e-4)
+    assert_allclose(nb.temper(post, X, CODES).powers["x"], nb.temper(post, X.toarray(), CODES).powers["x"], rtol=1e-4)
     with pytest.raises(ValueError, match="powers of single features need dense rows, and block 'x' is sparse"):
         nb.temper(post, X, CODES, per_feature=True)
 

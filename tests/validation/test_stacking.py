@@ -42,7 +42,7 @@ def by_refits(one, n):
     """log p(y_n | x_n) under the powers of the fit, from all rows but one copy of this: a weight of w is w rows."""
     weight = np.where(np.arange(N) == n, np.maximum(WEIGHT - 1.0, 0.0), WEIGHT)
     again = nb.fit_posterior(one.prior, X, Y, sample_weight=weight)
-    return replace(again, weights=one.weights).predict_log_proba({name: x[n : n + 1] for name, x in X.items()})[0, Y[n]]
+    return replace(again, powers=one.powers).predict_log_proba({name: x[n : n + 1] for name, x in X.items()})[0, Y[n]]
 
 
 @pytest.mark.parametrize(

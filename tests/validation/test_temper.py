@@ -1,5 +1,7 @@
 """Powers on the features' likelihoods, against the objective written from leave-one-out tables of single columns."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -74,8 +76,8 @@ def test_one_temperature_is_the_optimum(problem):
         return loss(weight, prior, evidence, np.full(evidence.shape[2], np.exp(log_t))) + 0.5 * log_t**2
 
     best = np.exp(minimize_scalar(objective, bounds=(-9.0, 0.0), options={"xatol": 1e-9}).x)
-    assert {name: w.shape for name, w in fit.weights.items()} == dict.fromkeys(BLOCKS, (1,))
-    assert_allclose(np.concatenate(list(fit.weights.values())), best, rtol=1e-5)
+    assert {name: w.shape for name, w in fit.powers.items()} == dict.fromkeys(BLOCKS, (1,))
+    assert_allclose(np.concatenate(list(fit.powers.values())), best, rtol=1e-5)
 
 
 def test_of_many_rows_some_stand_for_all(monkeypatch):
@@ -90,7 +92,7 @@ def test_of_many_rows_some_stand_for_all(monkeypatch):
 
     best = np.exp(minimize_scalar(objective, bounds=(-9.0, 0.0), options={"xatol": 1e-9}).x)
     fit = nb.temper(nb.fit_posterior(MODEL, X, Y), X, Y)
-    assert_allclose(fit.weights["reals"], best, rtol=1e-5)
+    assert_allclose(fit.powers["reals"], best, rtol=1e-5)
 
 
 def laplace(weight, prior, evidence, temperature, scale):
@@ -111,11 +113,11 @@ def laplace(weight, prior, evidence, temperature, scale):
 
 def test_a_power_a_feature_is_the_optimum_at_the_best_scale(problem):
     weight, (prior, evidence), (one, many) = problem
-    temperature = one.weights["flags"][0]
+    temperature = one.powers["flags"][0]
     score, delta = max((laplace(weight, prior, evidence, temperature, s) for s in SCALES), key=lambda pair: pair[0])
     assert np.isfinite(score)
-    assert [w.shape for w in many.weights.values()] == [(2,), (2,), (3,), (1,)]
-    assert_allclose(np.concatenate(list(many.weights.values())), temperature * (1 + delta), rtol=1e-3, atol=1e-4)
+    assert [w.shape for w in many.powers.values()] == [(2,), (2,), (3,), (1,)]
+    assert_allclose(np.concatenate(list(many.powers.values())), temperature * (1 + delta), rtol=1e-3, atol=1e-4)
     assert (delta >= -1).all()
 
 
@@ -130,7 +132,7 @@ def test_rows_without_an_error_do_not_ask_for_more_confidence():
         return -log_softmax(prior + np.exp(log_t) * evidence, axis=1)[np.arange(4), y].sum() + 0.5 * log_t**2
 
     assert minimize_scalar(objective, bounds=(-9.0, 4.0)).x > 0.1
-    assert_allclose(nb.temper(fit, x, y).weights["x"], 1.0, atol=1e-6)
+    assert_allclose(nb.temper(fit, x, y).powers["x"], 1.0, atol=1e-6)
 
 
 def test_predictions_are_weighted_sums(problem):
@@ -147,7 +149,7 @@ def test_predictions_are_weighted_sums(problem):
     class_part = np.log((np.bincount(Y, weight) + 1.0) / (weight.sum() + K))
     for tempered in fits:
         powers = np.concatenate(
-            [np.broadcast_to(w, n) for w, n in zip(tempered.weights.values(), (2, 2, 3, 1), strict=True)]
+            [np.broadcast_to(w, n) for w, n in zip(tempered.powers.values(), (2, 2, 3, 1), strict=True)]
         )
         joint = class_part + terms @ powers
         assert_allclose(tempered.predict_log_proba(X), joint - logsumexp(joint, axis=1, keepdims=True), rtol=1e-9)
@@ -156,15 +158,24 @@ def test_predictions_are_weighted_sums(problem):
         assert_allclose(logsumexp(tempered.log_joint(X), axis=1), fit.log_density(X), rtol=1e-12)
 
 
-def test_weights_stay_with_the_fit(problem):
+def test_powers_stay_with_the_fit(problem):
     fit = problem[2][1]
     moved = fit.with_class_probs([0.2, 0.3, 0.5])
-    assert moved.weights is fit.weights
-    assert "weights={'flags': array[2]" in repr(fit)
+    assert moved.powers is fit.powers
+    assert "powers={'flags': array[2]" in repr(fit)
     rows = {name: jnp.asarray(x) for name, x in X.items()}
     inside = jax.jit(lambda fit, rows: fit.predict_proba(rows))(fit, rows)
     assert_allclose(inside, fit.predict_proba(X), rtol=2e-4, atol=1e-6)
     assert float(fit.log_evidence) == float(nb.fit_posterior(MODEL, statistics=fit.statistics).log_evidence)
+
+
+def test_weights_are_another_name_of_powers(problem):
+    fit, other = problem[2][1], {name: np.ones_like(power) for name, power in problem[2][1].powers.items()}
+    assert fit.weights is fit.powers
+    assert replace(fit, weights=other).powers is other
+    assert replace(fit, weights=None).powers is None
+    with pytest.raises(TypeError, match="takes prior, model, statistics and powers, got 'weight'"):
+        nb.Posterior(fit.prior, fit.model, fit.statistics, weight=other)
 
 
 def test_copies_of_a_column_count_as_one(rng):
@@ -174,13 +185,13 @@ def test_copies_of_a_column_count_as_one(rng):
     copied = np.tile(x, (1, 10))
     naive = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), copied, y)
     tempered = nb.temper(naive, copied, y)
-    assert_allclose(tempered.weights["x"], 0.1, rtol=0.2)
+    assert_allclose(tempered.powers["x"], 0.1, rtol=0.2)
     assert np.abs(naive.predict_proba(copied) - alone.predict_proba(x)).max() > 0.3
     assert np.abs(tempered.predict_proba(copied) - alone.predict_proba(x)).max() < 0.05
 
 
-def test_few_heavy_tailed_rows_do_not_pull_the_weights():
-    """20 rows of 7 columns exp(2 z): weights at the fixed scale 0.3 lose 0.12 nats against one temperature."""
+def test_few_heavy_tailed_rows_do_not_pull_the_powers():
+    """20 rows of 7 columns exp(2 z): powers at the fixed scale 0.3 lose 0.12 nats against one temperature."""
     rng = np.random.default_rng(29)
     k, d = int(rng.integers(2, 6)), int(rng.integers(5, 60))
     y = rng.integers(0, k, 1020)
@@ -210,7 +221,7 @@ def test_zero_weight_is_absence():
     for per_feature in (False, True):
         tempered = nb.temper(fit, case.X, case.y, sample_weight=weight, per_feature=per_feature)
         expected = nb.temper(some, case.X[kept], case.y[kept], per_feature=per_feature)
-        assert_allclose(tempered.weights["x"], expected.weights["x"], rtol=1e-7)
+        assert_allclose(tempered.powers["x"], expected.powers["x"], rtol=1e-7)
 
 
 def test_what_is_refused():

@@ -185,11 +185,11 @@ def _(result: Posterior) -> None:
             raise ValueError(f"the {name} of a posterior must be resolved, with the columns of each block")
     require_alike(result.prior, result.model)
     check_statistics(result.statistics, result.prior)
-    if result.weights is not None:
+    if result.powers is not None:
         sizes = {name: num_powers(f, result.model.columns[name] or 0) for name, f in result.model.families.items()}
-        for name, weight in _check_by_feature("weights", result.weights, sizes).items():
-            if not ((weight >= 0) & (weight < np.inf)).all():
-                raise ValueError(f"weights[{name!r}] must be finite and not negative")
+        for name, power in _check_by_feature("powers", result.powers, sizes).items():
+            if not ((power >= 0) & (power < np.inf)).all():
+                raise ValueError(f"powers[{name!r}] must be finite and not negative")
     if isinstance(result, EmpiricalPosterior):
         terms = {"start_log_evidence": result.start_log_evidence, "log_hyperprior": result.log_hyperprior}
         require_finite_numbers("EmpiricalPosterior", **terms)
@@ -232,8 +232,8 @@ def _(result: ForestPosterior) -> None:
         raise ValueError('parents belong to the structure "best", and only to it')
     if result.parents is not None and not is_forest(result.parents, len(layout.order)):
         raise ValueError(f"parents must be one of each column, -1 for roots, without circles: {result.parents!r}")
-    if result.power is not None and result.posterior.weights is None:
-        raise ValueError("the power of the forests and the weights of the features belong together")
+    if result.power is not None and result.posterior.powers is None:
+        raise ValueError("the power of the forests and the powers of the features belong together")
     if result.power is not None and not (np.ndim(result.power) == 0 and 0 <= float(result.power) < np.inf):
         raise ValueError(f"power must be one number, finite and not negative, got {result.power!r}")
 

@@ -21,6 +21,8 @@ Fields = dict[str, Any]
 
 def renew(name: str, fields: Fields) -> tuple[str, Fields]:
     """The name and the fields of a part of a result, as this version has them; those of this version unchanged."""
+    if "weights" in fields and name.endswith("Posterior"):
+        fields = {("powers" if field == "weights" else field): value for field, value in fields.items()}
     match name:
         case "FrameSchema":
             return "Schema", fields
