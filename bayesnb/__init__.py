@@ -17,7 +17,8 @@ What a fit says  explain, top_features, feature_inclusion, dependence, compare_e
                  quadratic_form, diagnose, to_arviz
 Parts of rows    sufficient_statistics, merge, subtract, discount, stream; prequential, fit_forgetting
 Elsewhere        estimate_class_probs: other frequencies of classes
-Types            Rows, Table, LabelsLike, Array, for the signatures of your own functions
+Types            Rows, Table, LabelsLike, Array, for the signatures of your own functions; bayesnb.results: what
+                 functions return, such as results.Explanation
 Files            save, load; export, load_exported
 scikit-learn     NaiveBayesClassifier; bayesnb.sklearn: GaussianNB and the other four
 Pictures         bayesnb.plots
@@ -54,6 +55,7 @@ _ELSEWHERE = {
     "loo": "leave_one_out",
     "bayes_factor": "compare_evidence",
     "read": "load",
+    "Intervals": "results.ExplanationIntervals",
 }
 """Names that other packages or books use."""
 
@@ -63,6 +65,8 @@ def __getattr__(name: str) -> object:
     try:
         return _lazy(name)
     except AttributeError:
+        if name in _lazy("results").__all__:
+            return getattr(_lazy("results"), name)  # where the types of results had their public names until 0.1
         if name.startswith("_") or name in __all__:
             raise  # a name that exists failed to load: its own error says why
         import difflib

@@ -59,7 +59,7 @@ def hardest(fit: nb.Posterior, X: Array) -> int:
 # %% What must hold
 
 
-def check(fit: nb.Posterior, X: Array, explanation: nb.Explanation) -> None:
+def check(fit: nb.Posterior, X: Array, explanation: nb.results.Explanation) -> None:
     """Sums are predictions, and one term is Student's t by hand.
 
     Raises:

@@ -107,7 +107,7 @@ def report(losses: Array, noise: Sequence[int]) -> None:
         print(f"{num_noise:15,}", *(f"{mean:25.3f}" for mean in means))
 
 
-def report_inclusion(found: nb.FeatureInclusion, names: Sequence[str]) -> None:
+def report_inclusion(found: nb.results.FeatureInclusion, names: Sequence[str]) -> None:
     """A line for each column of wine, the clearest first, and the largest of the noise."""
     print(f"\n{'column':30}{'p(depends on the class)':>25}{'log Bayes factor':>20}")
     order = [*np.argsort(-found.log_bayes_factor[: len(names)])]

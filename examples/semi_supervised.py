@@ -98,7 +98,7 @@ def curves(X: Array, y: Array, repeats: int) -> Array:
 
 
 # %%
-def check_rises(fit: nb.EMEstimate) -> None:
+def check_rises(fit: nb.results.EMEstimate) -> None:
     """The log posterior rises at every iteration, as EM promises.
 
     Raises:

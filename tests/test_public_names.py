@@ -36,7 +36,7 @@ def test_help_loads_nothing_heavy():
     assert loaded_after(f"exec({code!r})") == set()
 
 
-@pytest.mark.parametrize("name", sorted({*nb.__all__} - {"plots", "sklearn"}))
+@pytest.mark.parametrize("name", sorted({*nb.__all__} - {"plots", "results", "sklearn"}))
 def test_no_name_hides_a_module(name):
     assert find_spec(f"bayesnb.{name}") is None
 
@@ -45,7 +45,7 @@ def test_no_name_hides_a_module(name):
 def test_what_a_function_returns_is_public(name):
     said = str(inspect.signature(getattr(nb, name)).return_annotation)
     own = {word for word in re.findall(r"\b[A-Z]\w+", said) if word not in ("Any", "None", "Fit")}  # what was given
-    assert own <= {*nb.__all__}, f"{name} returns {said}"
+    assert own <= {*nb.__all__, *nb.results.__all__}, f"{name} returns {said}"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,15 @@ def test_a_wrong_name_suggests_the_right_one(wrong, right):
 def test_names_of_other_packages_lead_to_names_of_this_one():
     for right in ELSEWHERE.values():
         home, _, name = right.rpartition(".")
-        assert name in (nb.sklearn.__all__ if home else nb.__all__)
+        assert name in (getattr(nb, home) if home else nb).__all__
+
+
+def test_types_of_results_keep_the_names_of_the_first_version():
+    assert nb.Explanation is nb.results.Explanation
+    assert {"Explanation"} & {*nb.__all__} == set()
+    assert all(inspect.isclass(getattr(nb.results, name)) for name in nb.results.__all__)
+    with pytest.raises(AttributeError, match=r"'bayesnb\.results' has no attribute 'Explantion'"):
+        nb.results.Explantion  # noqa: B018
 
 
 def test_a_name_that_is_like_no_other_gets_no_suggestion():

@@ -23,10 +23,11 @@ DIRECTIVE = re.compile(
 
 
 def public_names() -> set[str]:
-    """All that a user may call: of the package, of its plots and of its scikit-learn classes."""
+    """All that a user may call: of the package, its plots, its scikit-learn classes and the types of its results."""
     own = {name for name in nb.__all__ if not inspect.ismodule(getattr(nb, name))}
     plots = {f"plots.{name}" for name in vars(nb.plots) if not name.startswith("_") and name in _exported()}
-    return own | plots | {f"sklearn.{name}" for name in nb.sklearn.__all__}
+    elsewhere = {f"{home}.{name}" for home in ("sklearn", "results") for name in getattr(nb, home).__all__}
+    return own | plots | elsewhere
 
 
 def _exported() -> set[str]:

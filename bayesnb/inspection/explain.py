@@ -29,7 +29,7 @@ from bayesnb.families.multinomial import counts_of
 from bayesnb.fits.averaged import AveragedPosterior
 from bayesnb.fits.bootstrap import Bootstrap
 from bayesnb.inspection import display_names as names
-from bayesnb.inspection.explanation import Explanation, Intervals
+from bayesnb.inspection.explanation import Explanation, ExplanationIntervals
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics import dirichlet, log_gamma, stable
 from bayesnb.numerics.log_prob import NO_CLASS, LogProb
@@ -167,7 +167,7 @@ def _exact_log_odds(probs: Array, table: list[Array], against: int) -> tuple[Arr
 
 def _intervals(
     small: SeenWords, blocks: dict[str, slice], against: int, level: float, key: Array, num_draws: int
-) -> Intervals:
+) -> ExplanationIntervals:
     fit = small.fit
     width = sum(len(small.columns.get(b, range(part.start, part.stop))) + 1 for b, part in blocks.items())
     _check_size(num_draws, "draws", class_probs(fit).size, width, "a smaller num_draws, or no key")
@@ -177,7 +177,7 @@ def _intervals(
     both = intervals.quantiles(_LogOdds(against, terms), given, by_feature=True)
     probs = np.log(given.model.class_probs_of(given.params))
     ends = np.quantile(probs - probs[:, [against]], given.tails, axis=0, method="nearest")
-    return Intervals(
+    return ExplanationIntervals(
         prior=intervals.Interval(*ends),
         contributions=intervals.Interval(*(_beside(small, blocks, by_block) for by_block, _ in both)),
         log_odds=intervals.Interval(*(whole for _, whole in both)),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Intervals(NamedTuple):
+class ExplanationIntervals(NamedTuple):
     """Credible intervals given the parameters: ``prior`` [K], ``contributions`` [N, K, F], and their sum,
     ``log_odds`` [N, K].
 
@@ -93,7 +93,7 @@ class Explanation:
     prior: Array
     contributions: Array
     values: Array
-    intervals: Intervals | None
+    intervals: ExplanationIntervals | None
     against: int
     level: float | None
     class_names: tuple[str, ...]

@@ -50,7 +50,7 @@ def make(tmp_path_factory):
 @pytest.mark.parametrize("kind", cases.by_default(MADE, "columns of every kind", "an array of numbers"))
 def test_the_served_estimator_answers_as_the_estimator(kind, make):
     clf, served, X, _ = make(kind)
-    assert isinstance(served, nb.ExportedEstimator)
+    assert isinstance(served, nb.results.ExportedEstimator)
     assert "Posterior" in repr(served)
     assert_array_equal(served.classes_, clf.classes_)
     given = [X, X[:3], X[:0]]

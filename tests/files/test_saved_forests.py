@@ -51,7 +51,7 @@ def altered():
         "structure must be one of": replace(average, structure="tree"),
         'parents belong to the structure "best"': replace(average, parents=best.parents),
         "without circles": replace(best, parents=circle),
-        "power of the forests and the weights of the features belong together": replace(best, power=np.float64(0.5)),
+        "power of the forests and the powers of the features belong together": replace(best, power=np.float64(0.5)),
         "pairs must be those of the model's columns, .0,.": replace(average, posterior=words, pairs=flags),
     }
 

@@ -306,7 +306,7 @@ def test_advice_on_divergences_fits_the_model():
     parts = conjugate.params, conjugate.sample_stats, 4
     for draws in (
         nb.Draws(own.resolve(X[:, :1], Y), *parts),
-        nb.HierarchicalDraws(
+        nb.results.HierarchicalDraws(
             conjugate.model, *parts, hierarchical, nb.sufficient_statistics(conjugate.model, X[:, :1], Y)
         ),
     ):

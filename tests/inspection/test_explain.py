@@ -351,7 +351,7 @@ def test_a_frame_holds_all_parts_and_adds_up(keyed, key):
     clf = NaiveBayesClassifier(temper=False).fit(NAMED, ["a&b", "c", "d<", "c"] * 5)
     found = explain(clf, NAMED[:3], key=key if keyed else None, against="c")
     frame = found.to_frame()
-    assert [*frame] == ["row", "class", *nb.Contribution._fields]
+    assert [*frame] == ["row", "class", *nb.results.Contribution._fields]
     for n, row in enumerate(found.log_odds):
         for k, name in enumerate(found.class_names):
             own = frame[(frame["row"] == n) & (frame["class"] == name)]

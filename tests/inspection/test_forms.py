@@ -68,7 +68,7 @@ def score(form, rows):
     weights = form.weights if isinstance(form.weights, dict) else {"": form.weights}
     rows = rows if isinstance(rows, dict) else {"": rows}
     total = form.intercept + sum(rows[name] @ np.asarray(w).T for name, w in weights.items())
-    if isinstance(form, nb.LinearForm):
+    if isinstance(form, nb.results.LinearForm):
         return total
     matrices = form.matrix if isinstance(form.matrix, dict) else {"": form.matrix}
     return total + sum(np.einsum("nd,kde,ne->nk", rows[name], A, rows[name]) for name, A in matrices.items())

@@ -77,7 +77,7 @@ def test_inclusion_bars_are_probabilities_beside_log_bayes_factors(ax):
     assert_allclose([patch.get_width() for patch in ax.patches], np.sort(every)[::-1])
     factors = np.sort(np.r_[found.log_bayes_factor["x"], found.log_bayes_factor["z"]])[::-1]
     assert_allclose([float(text.get_text().replace("−", "-")) for text in ax.texts], factors, rtol=5e-3)
-    plots.inclusion_bars(Figure().subplots(), nb.FeatureInclusion(every, every), count=2)
+    plots.inclusion_bars(Figure().subplots(), nb.results.FeatureInclusion(every, every), count=2)
     with pytest.raises(ValueError, match="block 'x' must be a list of 2 names, got 1"):
         plots.inclusion_bars(ax, found, {"x": ["alone"]})
 

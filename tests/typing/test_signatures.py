@@ -72,7 +72,7 @@ def of_class(owner: type) -> Iterator[Place]:
 
 def public_places() -> list[Place]:
     names = {name: getattr(nb, name) for name in nb.__all__}
-    names |= {name: getattr(nb.sklearn, name) for name in nb.sklearn.__all__}
+    names |= {name: getattr(home, name) for home in (nb.sklearn, nb.results) for name in home.__all__}
     names |= {f"plots.{name}": value for name, value in vars(nb.plots).items() if not name.startswith("_")}
     classes = [place for value in names.values() if inspect.isclass(value) for place in of_class(value)]
     functions = {name: value for name, value in names.items() if inspect.isfunction(value)}

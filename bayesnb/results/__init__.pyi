@@ -1,0 +1,31 @@
+"""Types of results that users read and never write; each loads when it is first used."""
+
+from bayesnb.files.storage.exported import ExportedClassifier as ExportedClassifier
+from bayesnb.files.storage.exported_estimator import ExportedEstimator as ExportedEstimator
+from bayesnb.fits.averaged import AveragedPosterior as AveragedPosterior
+from bayesnb.fits.averaged import FeatureInclusion as FeatureInclusion
+from bayesnb.fits.bootstrap import Bootstrap as Bootstrap
+from bayesnb.fits.class_shift import ClassProbsEstimate as ClassProbsEstimate
+from bayesnb.fits.em import EMEstimate as EMEstimate
+from bayesnb.fits.empirical import EmpiricalPosterior as EmpiricalPosterior
+from bayesnb.fits.forgetting import Forgetting as Forgetting
+from bayesnb.fits.hierarchical import HierarchicalDraws as HierarchicalDraws
+from bayesnb.fits.multilabel import MultiLabel as MultiLabel
+from bayesnb.forests.results import ForestPosterior as ForestPosterior
+from bayesnb.forests.results import ForestStatistics as ForestStatistics
+from bayesnb.frames.summaries import InferredLikelihoods as InferredLikelihoods
+from bayesnb.inspection.compare_evidence import EvidenceComparison as EvidenceComparison
+from bayesnb.inspection.dependence import Dependence as Dependence
+from bayesnb.inspection.diagnose import Diagnosis as Diagnosis
+from bayesnb.inspection.explanation import Contribution as Contribution
+from bayesnb.inspection.explanation import Explanation as Explanation
+from bayesnb.inspection.explanation import ExplanationIntervals as ExplanationIntervals
+from bayesnb.inspection.linear_forms import LinearForm as LinearForm
+from bayesnb.inspection.linear_forms import QuadraticForm as QuadraticForm
+from bayesnb.inspection.num_parameters import NumParameters as NumParameters
+from bayesnb.inspection.top_features import TopFeature as TopFeature
+from bayesnb.inspection.top_features import TopFeatures as TopFeatures
+from bayesnb.results.decisions import Decisions as Decisions
+from bayesnb.results.evidence import EvidenceTable as EvidenceTable
+from bayesnb.results.intervals import Interval as Interval
+from bayesnb.results.label_tree import LabelTree as LabelTree
