@@ -14,8 +14,7 @@ import matplotlib
 import numpy as np
 import pytest
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
-
+DOCS, EXAMPLES = (Path(__file__).parents[1] / name for name in ("docs", "examples"))
 
 BRIEF = (
     "--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=1 --xla_llvm_disable_expensive_passes=true"
@@ -133,6 +132,13 @@ def run(example, tmp_path, capsys):
         return capsys.readouterr().out
 
     return call
+
+
+@pytest.fixture
+def numpyro_promotes_ranks():
+    """NumPyro's own distributions and samplers promote ranks, which is JAX's default."""
+    with jax.numpy_rank_promotion("allow"):
+        yield
 
 
 @pytest.fixture

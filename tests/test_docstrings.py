@@ -8,6 +8,7 @@ import inspect
 import pkgutil
 from pathlib import Path
 
+import jax
 import pytest
 
 import bayesnb as nb
@@ -56,7 +57,8 @@ def example(name, value):
         if ">>> " in source(name)
     ],
 )
-def test_the_examples_of_a_module(module):
+@pytest.mark.parametrize("promotion", ["standard", pytest.param("strict", marks=pytest.mark.slow)])
+def test_the_examples_of_a_module(module, promotion):
     try:
         imported = importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -67,7 +69,8 @@ def test_the_examples_of_a_module(module):
     runner = doctest.DocTestRunner(verbose=False)
     report: list[str] = []
     for test in found:
-        runner.run(test, out=report.append)
+        with jax.numpy_dtype_promotion(promotion):
+            runner.run(test, out=report.append)
     assert found
     assert runner.failures == 0, "\n".join(report)
 

@@ -1,30 +1,14 @@
 """Bugs seen in other Naive Bayes systems: zero probabilities, underflow, tails and variances. Each fact holds here."""
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import special, stats
 
 import bayesnb as nb
+from tests.both_lanes import FAMILIES, FITS, PAIR, both
 
-PAIR = np.array([[1, 0], [0, 1]])
 COLUMNS = {"bernoulli": nb.Bernoulli(), "multinomial": nb.Multinomial(), "categorical": nb.Categorical(2)}
-FITS = [nb.fit_mle, nb.fit_map, nb.fit_posterior]
-SLOW = [pytest.param(family, marks=pytest.mark.slow) for family in (nb.Categorical(2), nb.Multinomial())]
-FAMILIES = [nb.Bernoulli(), nb.Normal(), *SLOW]
-
-
-def on_numpy(function, *arrays):
-    return function(*arrays)
-
-
-def under_jit(function, *arrays):
-    return jax.jit(function)(*(jnp.asarray(a) for a in arrays))
-
-
-both = pytest.mark.parametrize("lane", [on_numpy, pytest.param(under_jit, marks=pytest.mark.slow)])
 
 
 def normal(loc, variance, class_probs):

@@ -10,7 +10,7 @@ from scipy.special import betaln
 import bayesnb as nb
 from bayesnb.results.draws import Draws
 from tests.agreement import predictions_agree
-from tests.test_known_bugs import FAMILIES, FITS, PAIR, both, on_numpy
+from tests.both_lanes import FAMILIES, FITS, PAIR, both, on_numpy
 
 # counts and weights
 

@@ -164,6 +164,14 @@ def test_only_arrays_and_primitives_ask_where_numbers_lie():
     assert asking == ASKING
 
 
+def test_no_test_module_imports_another():
+    """What they share is a helper beside them or a fixture of the folder's ``conftest.py``; scripts in texts count."""
+    importing = re.compile(r"^ *(?:from|import) [^#\n]*\btest_\w+", re.M)
+    paths = sorted((ROOT / "tests").rglob("*.py"))
+    lines = [f"{path.name}: {line}" for path in paths for line in importing.findall(path.read_text(encoding="utf-8"))]
+    assert lines == []
+
+
 def test_every_dependency_is_argued():
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
     argued = [

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 import bayesnb as nb
-from tests.conftest import EXAMPLES
+from tests.conftest import DOCS, EXAMPLES
 
-DOCS = Path(__file__).parents[1] / "docs"
 PAGES = [path for path in sorted(DOCS.rglob("*.md")) if not path.relative_to(DOCS).parts[0].startswith(("_", "jup"))]
 DIRECTIVE = re.compile(
     r"^ *\.\. (?:auto(?:function|class|exception)|py:data):: +bayesnb\.(?!\w+\.\w+\.)([\w.]+)$", re.M

@@ -11,9 +11,8 @@ import sys
 
 import pytest
 
-from tests.axe import violations
-from tests.report.test_page_browser import CHROMIUM, DRIVER, QUIET
-from tests.test_site import DOCS
+from tests.chromium import CHROMIUM, DRIVER, QUIET, violations
+from tests.conftest import DOCS
 
 pytestmark = pytest.mark.slow
 SHOWN = ["index", "why", "start", "tutorials", "theory/normal", "theory/powers", "how_to/from_r", "gallery"]

@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose
 from numpyro import handlers
 
 import bayesnb as nb
-from tests import cases, test_docstrings
+from tests import cases
 
 FITS = (nb.fit_mle, nb.fit_map, nb.fit_posterior)
 PREDICTIONS = ("predict", "predict_proba", "predict_log_proba", "log_joint", "log_density")
@@ -186,13 +186,6 @@ def test_every_function_answers(name, place):
     expected = CALLS[name](Given(*rows))
     with jax.numpy_dtype_promotion("strict"):
         same(CALLS[name](Given(*rows)), expected)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("module", [name for name in test_docstrings.MODULES if ">>> " in test_docstrings.source(name)])
-def test_the_examples_of_a_module(module):
-    with jax.numpy_dtype_promotion("strict"):
-        test_docstrings.test_the_examples_of_a_module(module)
 
 
 def test_a_users_own_setting_stays():

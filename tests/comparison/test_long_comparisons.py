@@ -12,7 +12,7 @@ from bayesnb.files.description import make_table
 from bayesnb.files.sources.paths import of_frame
 from bayesnb.frames.series import DataError
 from bayesnb.report.summary import _say_where_it_stopped
-from tests.comparison.test_compare import QUICK, synthetic
+from tests.comparisons import QUICK, synthetic
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError(), ValueError("too much")], ids=str)

@@ -13,22 +13,7 @@ from scipy import stats
 
 import bayesnb as nb
 from tests import cases, laws
-from tests.families.test_multivariate_normal import (
-    FITS,
-    KINDS,
-    NEW,
-    PRIOR,
-    D,
-    K,
-    N,
-    X,
-    Y,
-    fits,
-    gaussian,
-    kinds,
-    model,
-    student,
-)
+from tests.families.gaussian_rows import FITS, KINDS, NEW, PRIOR, D, K, N, X, Y, fits, gaussian, kinds, model, student
 
 
 def patterns():

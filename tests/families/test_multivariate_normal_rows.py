@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from tests import cases
-from tests.families.test_multivariate_normal import FITS, NEW, RANDOM, D, K, N, X, Y, fits, kinds, model
+from tests.families.gaussian_rows import FITS, NEW, RANDOM, D, K, N, X, Y, fits, kinds, model
 
 
 @kinds

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from tests import cases
-from tests.families.test_multivariate_normal import (
+from tests.families.gaussian_rows import (
     KINDS,
     NEW,
     PRIOR,

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 import bayesnb as nb
 from tests import cases, laws
-from tests.families.test_multivariate_normal import NEW, D, K, N, X, Y, counts, fits, log_class_mean, means
+from tests.families.gaussian_rows import NEW, D, K, N, X, Y, counts, fits, log_class_mean, means
 
 VARIANCE, LOC, SCALE = np.array([0.5, 2.0, 1.0])[:D], 0.3, np.array([1.5, 0.7, 2.0])[:D]
 

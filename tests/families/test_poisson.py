@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 import bayesnb as nb
-from tests.families.test_counts import (
+from tests.families.count_rows import (
     EVENTS,
     RANDOM,
     K,

@@ -9,7 +9,7 @@ from scipy import stats
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import bayesnb as nb
-from tests.families.test_multivariate_normal import NEW, RANDOM, D, K, N, X, Y, counts, fits, log_class_mean, means
+from tests.families.gaussian_rows import NEW, RANDOM, D, K, N, X, Y, counts, fits, log_class_mean, means
 
 
 def shared_normal(**options):

@@ -13,7 +13,7 @@ from bayesnb.files.storage import tensors
 from bayesnb.files.storage.saved_results import check_statistics
 from tests import cases
 from tests.altered import alterations
-from tests.files.test_stream import blocks_of
+from tests.files.streams import blocks_of
 
 X, Y = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 1], [1, 1, 1], [0, 1, 0]]), np.array([0, 1, 1, 0, 1, 0])
 MODEL = nb.NaiveBayes(nb.Bernoulli(), class_concentration=2.0)

@@ -15,21 +15,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 import bayesnb as nb
 from bayesnb.files.storage import tensors
 from tests import cases
-from tests.sklearn.test_few_rows import FRAME, KINDS, Y, outcome
+from tests.files.estimators import MADE
+from tests.sklearn.frame_of_every_kind import outcome
 
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}  # the functions are in float32
-NUMBERS = FRAME[["age", "visits", "stays"]]
-COUNTS = FRAME[["class", "visits", "stays"]]
-PLAIN = {name: kind for name, kind in KINDS.items() if name != "stays"}
-MADE = {
-    "columns of every kind": (PLAIN, FRAME, Y),
-    "a column of a family": ({"stays": nb.Poisson()}, NUMBERS, Y),
-    "one family": (nb.MultivariateNormal(), NUMBERS, Y == "old"),
-    "words": ("multinomial", COUNTS, Y),
-    "an array of numbers": ("auto", NUMBERS.to_numpy(), np.where(Y == "old", 3, 7)),
-    "an array of codes": (["categorical", "poisson", "normal"], COUNTS.to_numpy(), Y),
-    "an array of words": ("multinomial", COUNTS.to_numpy(), Y),
-}
 
 
 @pytest.fixture(scope="module")

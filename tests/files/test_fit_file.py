@@ -11,8 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import bayesnb as nb
 from bayesnb.files import counting, description
 from bayesnb.files.sources.paths import open_data
-from tests.files.test_stream_files_stopped import stop_after
-from tests.files.test_stream_resume import Stop
+from tests.files.streams import Stop, stop_after
 
 ROWS = 60
 

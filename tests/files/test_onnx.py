@@ -10,8 +10,8 @@ import pytest
 import bayesnb as nb
 from bayesnb.files.onnx import export as onnx_export
 from tests import cases
+from tests.files.fits import FITS, MODEL, X, Y
 from tests.files.onnx_sessions import Served, assert_served
-from tests.files.test_export import FITS, MODEL, X, Y
 
 FITTED = {"MLE": nb.fit_mle, "MAP": nb.fit_map, "posterior": nb.fit_posterior}
 EVERY = np.array(np.meshgrid(*[[0, 1, np.nan]] * 3)).reshape(3, -1).T

@@ -7,9 +7,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from tests import cases
+from tests.files.estimators import MADE
 from tests.files.onnx_sessions import Served
-from tests.files.test_export_estimator import MADE
-from tests.sklearn.test_few_rows import FRAME, Y
+from tests.sklearn.frame_of_every_kind import FRAME, Y
 
 KINDS = {"port": "categorical", "level": "categorical", "agreed": "bernoulli", "visits": "poisson", "note": "skip"}
 METHODS = {"proba": "predict_proba", "log_proba": "predict_log_proba", "log_joint": "predict_joint_log_proba"}

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from tests.files.test_storage import assert_identical, saved
+from tests.files.identical import assert_identical, saved
 from tests.forests.rows import MODEL, X, Y
 
 FITS = {

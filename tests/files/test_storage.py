@@ -21,6 +21,7 @@ import bayesnb as nb
 from bayesnb.arrays.placement import pytree
 from bayesnb.files.storage import tensors
 from tests import cases
+from tests.files.identical import assert_identical, saved
 
 X, Y = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 1], [1, 1, 1], [0, 1, 0]]), np.array([0, 1, 1, 0, 1, 0])
 MODEL = nb.NaiveBayes(nb.Bernoulli(), class_concentration=2.0)
@@ -51,20 +52,6 @@ RESULTS = {
     "draws of hyperpriors": lambda: nb.fit_nuts(HYPER, X, Y, **NUTS),
     "draws of own priors": lambda: nb.fit_nuts(OWN, X, Y, **NUTS),
 }
-
-
-def saved(fit, tmp_path):
-    nb.save(fit, tmp_path / "fit.bayesnb")
-    return tmp_path / "fit.bayesnb"
-
-
-def assert_identical(a, b):
-    assert str(jax.tree.structure(a)) == str(jax.tree.structure(b))
-    for one, other in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
-        assert isinstance(one, jax.Array) == isinstance(other, jax.Array)
-        assert np.asarray(one).dtype == np.asarray(other).dtype
-        assert np.shape(one) == np.shape(other)
-        assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # so few rows and draws are not to be trusted

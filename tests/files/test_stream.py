@@ -2,7 +2,6 @@
 
 import tracemalloc
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -12,22 +11,7 @@ import bayesnb as nb
 from bayesnb.files.counting import stream
 from bayesnb.files.sources.source import StreamError
 from tests import cases
-
-
-def blocks_of(X, y, size, weight=None):
-    """The rows in blocks of this size."""
-    for start in range(0, len(y), size):
-        rows = slice(start, start + size)
-        block = (jax.tree.map(lambda x, rows=rows: x[rows], X), y[rows])
-        yield block if weight is None else (*block, weight[rows])
-
-
-def assert_same(streamed, whole, rtol=1e-9):
-    assert jax.tree.structure(streamed) == jax.tree.structure(whole)
-    for a, b in zip(jax.tree.leaves(streamed), jax.tree.leaves(whole), strict=True):
-        assert isinstance(a, np.ndarray)
-        assert a.dtype == np.float64
-        assert_allclose(a, b, rtol=rtol, atol=1e-12)
+from tests.files.streams import assert_same, blocks_of
 
 
 def three_blocks():

@@ -15,9 +15,8 @@ import bayesnb as nb
 from bayesnb.files import counting
 from bayesnb.files.counting import stream
 from bayesnb.files.sources.source import StreamError
-from tests.files.test_stream import assert_same
-from tests.files.test_stream_resume import ROOT
-from tests.stream_tables import (
+from tests.conftest import DOCS
+from tests.files.stream_tables import (
     FORMS,
     NORMAL,
     SPECIES,
@@ -35,6 +34,7 @@ from tests.stream_tables import (
     sources,
     whole,
 )
+from tests.files.streams import assert_same
 
 
 @pytest.fixture(autouse=True)
@@ -257,7 +257,10 @@ def test_memory_does_not_grow_with_the_file(rng, tmp_path):
     (tmp_path / "four").mkdir()
     for copy in range(4):
         (tmp_path / "four" / f"{copy}.parquet").hardlink_to(tmp_path / "0.parquet")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(DOCS.parent), *filter(None, sys.path)]),
+    }
 
     def peak(source):
         command = [sys.executable, "-c", PEAK, str(source)]

@@ -6,13 +6,11 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import bayesnb as nb
-from bayesnb.files import checkpoint, counting
 from bayesnb.files.counting import stream
 from bayesnb.files.sources.parquet import ParquetFile
 from bayesnb.files.sources.source import StreamError
-from tests.files.test_stream import assert_same
-from tests.files.test_stream_resume import Stop
-from tests.stream_tables import FORMS, NORMAL, TABLE, K, X, Y, in_words, pa, pq, small_batches, sources, whole
+from tests.files.stream_tables import FORMS, NORMAL, TABLE, K, X, Y, in_words, pa, pq, small_batches, sources, whole
+from tests.files.streams import Stop, assert_same, stop_after
 
 
 @pytest.fixture(autouse=True)
@@ -191,20 +189,6 @@ def test_paths_that_hold_nothing(tmp_path):
 
 
 # checkpoints of files
-
-
-def stop_after(monkeypatch, batches):
-    """Lets so many blocks be counted, and keeps each."""
-    left = iter(range(batches))
-    compute = nb.sufficient_statistics
-
-    def counted(*args, **keywords):
-        if next(left, None) is None:
-            raise Stop
-        return compute(*args, **keywords)
-
-    monkeypatch.setattr(counting, "sufficient_statistics", counted)
-    monkeypatch.setattr(checkpoint, "LEAST_SECONDS", -1.0)
 
 
 @pytest.mark.parametrize("form", FORMS)

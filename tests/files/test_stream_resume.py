@@ -19,7 +19,7 @@ from bayesnb.files import checkpoint
 from bayesnb.files.counting import stream
 from bayesnb.files.sources.source import StreamError
 from tests import cases
-from tests.files.test_stream import assert_same, blocks_of
+from tests.files.streams import Stop, assert_same, blocks_of, random_blocks, stopping
 
 ROOT = Path(nb.__file__).parent.parent
 
@@ -40,17 +40,6 @@ def assert_equal(a, b):
     """To the last bit."""
     assert jax.tree.structure(a) == jax.tree.structure(b)
     jax.tree.map(assert_array_equal, a, b)
-
-
-class Stop(Exception):
-    """What stops a stream."""
-
-
-def stopping(blocks, after, error=Stop):
-    for index, block in enumerate(blocks):
-        if index == after:
-            raise error
-        yield block
 
 
 @pytest.mark.parametrize("name", ["bernoulli", "ragged", "multinomial", "normal", "covariance", "mixed"])
@@ -104,7 +93,7 @@ stream(nb.NaiveBayes(nb.Normal(), num_classes=2), source, checkpoint=sys.argv[1]
 """
 
 ENDLESS = """
-from tests.files.test_stream_resume import random_blocks
+from tests.files.streams import random_blocks
 source, keywords = random_blocks(10**6), {}
 """
 
@@ -113,12 +102,6 @@ from bayesnb.files.sources import parquet
 parquet.BATCH_BYTES = 8 * 4 * 50
 source, keywords = sys.argv[2], {"label": "label"}
 """
-
-
-def random_blocks(number):
-    for index in range(number):
-        rng = np.random.default_rng(index)
-        yield rng.normal(index, 1.0, (50, 3)), rng.integers(0, 2, 50)
 
 
 def kill(code, *args):

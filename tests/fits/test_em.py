@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from numpyro.distributions import constraints
 from scipy import optimize, stats
 from scipy.special import expit, logsumexp
 
@@ -66,15 +67,17 @@ def test_the_end_is_stationary(name):
     """The gradient of the objective vanishes, along the simplex for probabilities and in units of the others."""
     model, X, y = half_labelled(name)
     found = fit_em(model, X, y, tolerance=1e-18)
+    priors = laws.site_priors(found.model, found.params)
 
     def moved(site, value, step):
-        if site == "class_probs" or np.allclose(value.sum(axis=-1), 1.0):
+        support = laws.base_support(priors[site])
+        if support == constraints.simplex:
             return jax.nn.softmax(jnp.log(value) + step, axis=-1)
-        if site.endswith("probs"):
+        if support == constraints.unit_interval:
             return jax.nn.sigmoid(jnp.log(value) - jnp.log1p(-value) + step)
-        if site.endswith("loc"):
-            return value + step * laws._spread(found.params, site)
-        if site.endswith("covariance"):
+        if support in (constraints.real, constraints.real_vector):
+            return value + step * np.sqrt(priors[site].variance)
+        if support == constraints.positive_definite:
             return value * jnp.exp(step + jnp.swapaxes(step, -1, -2))
         return value * jnp.exp(step)
 

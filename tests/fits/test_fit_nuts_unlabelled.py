@@ -14,17 +14,13 @@ from bayesnb.fits import nuts
 from bayesnb.fits.em import separate
 from tests import cases
 from tests.agreement import exact_mean, means_agree, predictions_agree
-from tests.fits.test_fit_nuts import FAMILIES, X
+from tests.fits.few_rows import FAMILIES, X
+
+pytestmark = pytest.mark.usefixtures("numpyro_promotes_ranks")
 
 LABELLED, SOME = 8, 12
 NEW = np.array([1, 15, 16, 19])
 """Rows whose classes are not beyond doubt: tiny probabilities hang on a few draws."""
-
-
-@pytest.fixture(autouse=True)
-def _numpyro_promotes_ranks():
-    with jax.numpy_rank_promotion("allow"):
-        yield
 
 
 def rows_of(names, rows):

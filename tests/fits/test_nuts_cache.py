@@ -19,16 +19,12 @@ import bayesnb as nb
 from bayesnb.fits import sampler
 from tests.agreement import exact_mean, means_agree
 
+pytestmark = pytest.mark.usefixtures("numpyro_promotes_ranks")
+
 SETTINGS = {"num_samples": 1500, "num_warmup": 300, "num_chains": 1, "progress_bar": False}
 MODEL = nb.NaiveBayes(nb.Bernoulli())
 Y = np.arange(40) % 2
 EVEN = {"class_probs": np.array([0.5, 0.5])}
-
-
-@pytest.fixture(autouse=True)
-def _numpyro_promotes_ranks():
-    with jax.numpy_rank_promotion("allow"):
-        yield
 
 
 @pytest.fixture

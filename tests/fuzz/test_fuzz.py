@@ -8,8 +8,6 @@ name of every part, tries those of an earlier run again.
 from __future__ import annotations
 
 import gc
-import os
-import random
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -18,26 +16,13 @@ from pathlib import Path
 
 import jax
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 from tests.fuzz import arguments, columns, data, files, laws, tables
 from tests.fuzz.models import FEW, Size, some_sizes
 from tests.fuzz.sentences import Refused, answer, in_time
-
-SHORT = settings(database=None, deadline=None, suppress_health_check=list(HealthCheck))
-LONG = settings(
-    derandomize=False, database=None, deadline=None, print_blob=True, suppress_health_check=list(HealthCheck)
-)
-NUMBER = int(os.environ.get("BAYESNB_FUZZ", "20000"))
-PROMOTIONS = ("standard", "standard", "strict")
-"""How JAX lets dtypes meet, as users set it."""
-PART = 500
-"""Examples of one part, which have few sizes of models in common."""
-
-# the processes of one run agree on the seed by pytest-xdist's name for the run
-RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID")
-SEED = int(os.environ.get("BAYESNB_FUZZ_SEED", str(random.Random(RUN).randrange(10**6))))
+from tests.fuzz.settings import LONG, NUMBER, PART, PROMOTIONS, SEED, SHORT
 
 
 def laws_hold(problem: data.Problem, law: Callable[[data.Problem], None], promotion: str) -> None:

@@ -18,7 +18,7 @@ from numpy.testing import assert_allclose
 import bayesnb as nb
 from tests import cases
 from tests.fuzz.programs import KINDS, observing_recipes, recipes
-from tests.fuzz.test_fuzz import LONG, SEED, SHORT
+from tests.fuzz.settings import LONG, SEED, SHORT
 from tests.recognition import oracle
 from tests.recognition.agreement import assert_same_model
 

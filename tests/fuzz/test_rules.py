@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.fuzz.test_fuzz import SEED
+from tests.fuzz.settings import SEED
 from tests.jaxpr_numpy import rules
 
 NUMBER = 100

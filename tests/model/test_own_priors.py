@@ -15,18 +15,14 @@ from bayesnb.model.declarations import initial_params
 from bayesnb.rows.statistics import ModelStatistics
 from tests.agreement import means_agree
 
+pytestmark = pytest.mark.usefixtures("numpyro_promotes_ranks")
+
 RANDOM = np.random.default_rng(5)
 Y = np.arange(24) % 2
 FLAGS = (RANDOM.random((24, 2)) < 0.3 + 0.3 * Y[:, None]).astype(int)
 REALS = RANDOM.normal(3.0 + Y[:, None], 2.0, (24, 1))
 FLAT = nb.NaiveBayes(nb.Bernoulli(), priors={"x_probs": dist.Uniform(0.2, 0.5)})
 BENT = nb.NaiveBayes(nb.Normal(), priors={"x_loc": dist.Laplace(2.0, 0.5), "x_variance": dist.LogNormal(1.0, 0.3)})
-
-
-@pytest.fixture(autouse=True)
-def _numpyro_promotes_ranks():
-    with jax.numpy_rank_promotion("allow"):
-        yield
 
 
 def sample(model, *args, **kwargs):

@@ -15,6 +15,8 @@ from scipy import stats
 
 import bayesnb as nb
 
+pytestmark = pytest.mark.usefixtures("numpyro_promotes_ranks")
+
 K, TOTAL = 2, 9
 CLASS_PROBS = np.array([0.3, 0.7])
 Y = np.arange(20) % K
@@ -36,12 +38,6 @@ PARAMS = {
     "reals_loc": np.array([[0.0, 5.0], [1.0, -5.0]]),
     "reals_variance": np.array([[1.0, 4.0], [0.25, 9.0]]),
 }
-
-
-@pytest.fixture(autouse=True)
-def _numpyro_promotes_ranks():
-    with jax.numpy_rank_promotion("allow"):
-        yield
 
 
 def within(values, expected, standard_errors=5.0):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
@@ -19,12 +18,6 @@ from tests.recognition.programs.parts import rows, table
 
 BETA = dist.Beta(2.0, 2.5)
 NAMES = np.array(list("abc") * 4)
-
-
-@pytest.fixture(autouse=True)
-def _ranks_are_promoted():
-    with jax.numpy_rank_promotion("allow"):
-        yield
 
 
 def beside(X, y, other):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
@@ -11,12 +10,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-
-
-@pytest.fixture(autouse=True)
-def _ranks_are_promoted():
-    with jax.numpy_rank_promotion("allow"):
-        yield
 
 
 def cells(X, y, theta, num_classes):

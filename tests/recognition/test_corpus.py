@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-import jax
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -12,11 +11,7 @@ from numpy.testing import assert_allclose
 from tests.recognition import oracle
 from tests.recognition.programs import CASES
 
-
-@pytest.fixture(autouse=True)
-def _in_float64():
-    with jax.enable_x64(True), jax.numpy_rank_promotion("allow"):
-        yield
+pytestmark = pytest.mark.usefixtures("in_float64")
 
 
 def some(cases):

@@ -113,12 +113,6 @@ PLAIN = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _ranks_are_promoted():
-    with jax.numpy_rank_promotion("allow"):
-        yield
-
-
 @pytest.fixture(scope="module")
 def pairs():
     """By name."""

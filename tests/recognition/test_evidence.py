@@ -17,8 +17,6 @@ from scipy.special import logsumexp
 import bayesnb as nb
 from tests.recognition import oracle
 
-pytestmark = pytest.mark.skipif(not hasattr(nb, "from_numpyro"), reason="bayesnb has no from_numpyro yet")
-
 Y = np.array([0, 1, 1, 0, 1])
 FLAGS = np.array([1.0, 0.0, 1.0, 1.0, 0.0])
 COUNTS = np.array([2.0, 0.0, 5.0, 1.0, 3.0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
@@ -13,12 +12,6 @@ import bayesnb as nb
 from tests.recognition.agreement import assert_same_model
 from tests.recognition.case import COUNTS, PI, Case, D, K, Y
 from tests.recognition.programs.parts import by_column, rows, table
-
-
-@pytest.fixture(autouse=True)
-def _ranks_are_promoted():
-    with jax.numpy_rank_promotion("allow"):
-        yield
 
 
 def shared_latent(successes, y):

@@ -18,12 +18,6 @@ from tests.recognition.programs.parts import rows, table
 BETA = dist.Beta(2.0, 2.5)
 
 
-@pytest.fixture(autouse=True)
-def _ranks_are_promoted():
-    with jax.numpy_rank_promotion("allow"):
-        yield
-
-
 def as_many_classes_as_labels(X, label):
     theta = numpyro.sample("theta", BETA.expand([int(label.max()) + 1, D]))
     numpyro.sample("x", dist.Bernoulli(theta[label]), obs=X)

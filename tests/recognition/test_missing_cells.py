@@ -19,15 +19,11 @@ from tests.recognition.agreement import assert_same_model
 from tests.recognition.case import FLAGS, PI, REALS, Case, D, K, N, Y
 from tests.recognition.programs.parts import rows, table
 
+pytestmark = pytest.mark.usefixtures("in_float64")
+
 A, B = np.array([2.0, 1.5, 3.0]), 2.5
 HOLES = np.zeros((N, D), bool)
 HOLES[[0, 3, 3, 7], [0, 1, 2, 1]] = True
-
-
-@pytest.fixture(autouse=True)
-def _in_float64():
-    with jax.enable_x64(True), jax.numpy_rank_promotion("allow"):
-        yield
 
 
 def labels(y):

@@ -45,12 +45,6 @@ def mixed(words, reals, counts, label=None):
 ARGS = (WORDS, REALS, COUNTS, Y)
 
 
-@pytest.fixture(autouse=True)
-def _numpyro_promotes_ranks():
-    with jax.numpy_rank_promotion("allow"):
-        yield
-
-
 @pytest.fixture(scope="module")
 def model():
     return nb.from_numpyro(mixed, ARGS, label="y")

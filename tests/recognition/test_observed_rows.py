@@ -25,12 +25,6 @@ NEW = np.exp(np.random.default_rng(2).normal(size=(5, D)))
 REFUSED = "X must be the rows that the model's program observes, from model.rows"
 
 
-@pytest.fixture(autouse=True)
-def _ranks_are_promoted():
-    with jax.numpy_rank_promotion("allow"):
-        yield
-
-
 def observing(change, mask=None):
     """A program that observes ``change(X)`` where ``mask(X)`` is true."""
 

@@ -19,12 +19,6 @@ BETA, UNIT = dist.Beta(2.0, 2.5), dist.Normal(0.0, 1.0)
 FIT_EM = "leave rows without a label out, and give them to fit_em with label -1"
 
 
-@pytest.fixture(autouse=True)
-def _ranks_are_promoted():
-    with jax.numpy_rank_promotion("allow"):
-        yield
-
-
 def refusal(program, *args):
     with pytest.raises(nb.NotNaiveBayes) as caught:
         nb.from_numpyro(program, args, label="y")

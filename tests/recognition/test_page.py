@@ -6,7 +6,6 @@ import re
 from functools import cache
 from pathlib import Path
 
-import jax
 import pytest
 
 import bayesnb as nb
@@ -16,12 +15,6 @@ from tests.recognition.programs import CASES
 PAGE = (Path(__file__).parents[2] / "docs" / "recognition.md").read_text(encoding="utf-8")
 REFUSED = {case.name.partition(": ")[2]: case for case in CASES if not case.accepted}
 QUICK = ("a feature that looks at another", "a factor", "logistic regression", "no such site", "known rates")
-
-
-@pytest.fixture(autouse=True)
-def _ranks_are_promoted():
-    with jax.numpy_rank_promotion("allow"):
-        yield
 
 
 @cache

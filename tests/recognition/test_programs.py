@@ -18,7 +18,8 @@ from tests.recognition.agreement import assert_same_model, message
 from tests.recognition.case import Case
 from tests.recognition.programs import CASES
 
-pytestmark = pytest.mark.skipif(not hasattr(nb, "from_numpyro"), reason="bayesnb has no from_numpyro yet")
+pytestmark = pytest.mark.usefixtures("in_float64")
+
 
 QUICK = (
     "bernoulli: flipped",
@@ -52,13 +53,6 @@ def some(*answers: str, simple: bool = False, costly: bool = False) -> Any:
     marked += [(case, pytest.mark.slow if case in slow else pytest.mark.fuzz) for case in rest]
     params = [pytest.param(case, id=case.name, marks=mark) for case, mark in marked]
     return pytest.mark.parametrize("case", params)
-
-
-@pytest.fixture(autouse=True)
-def _in_float64():
-    """The program's own density is in float64; ranks are promoted as NumPyro and its users do."""
-    with jax.enable_x64(True), jax.numpy_rank_promotion("allow"):
-        yield
 
 
 def program(case: Case, y: Any = None) -> Any:

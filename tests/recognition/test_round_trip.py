@@ -8,17 +8,9 @@ import numpyro.distributions as dist
 import pytest
 
 import bayesnb as nb
-from tests import cases, test_models
+from tests import cases, written_programs
 from tests.recognition.agreement import assert_same_model
 from tests.recognition.case import FLAGS, Case, K, Y
-
-pytestmark = pytest.mark.skipif(not hasattr(nb, "from_numpyro"), reason="bayesnb has no from_numpyro yet")
-
-
-@pytest.fixture(autouse=True)
-def _ranks_are_promoted():
-    with jax.numpy_rank_promotion("allow"):
-        yield
 
 
 def case_of(name, call, X, y, expected):
@@ -46,16 +38,16 @@ def test_the_program_of_a_hierarchical_model_is_that_model():
 
 SAME = [
     pytest.param(*one, id=f"{one[0]} {i}", marks=[pytest.mark.slow] if i else [])
-    for i, one in enumerate(test_models.SAME)
+    for i, one in enumerate(written_programs.SAME)
     if one[0] != "histogram"
 ]
 
 
 @pytest.mark.parametrize(("name", "hyperparameters", "composed"), SAME)
 def test_each_program_in_models_is_recognised(name, hyperparameters, composed):
-    program, args = test_models.PROGRAMS[name]
-    X = jax.tree.map(np.asarray, test_models.ROWS_OF[name])
-    y = np.asarray(test_models.Y)
+    program, args = written_programs.PROGRAMS[name]
+    X = jax.tree.map(np.asarray, written_programs.ROWS_OF[name])
+    y = np.asarray(written_programs.Y)
     case = case_of(name, lambda *_: (program, args, hyperparameters), X, y, composed.resolve(X, y))
     assert_same_model(case.recognise(), case)
 

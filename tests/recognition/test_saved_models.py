@@ -17,12 +17,6 @@ from tests.recognition.case import CODES, COUNTS, FLAGS, PI, REALS, C, D, K, Y
 from tests.recognition.programs.parts import rows, table
 
 
-@pytest.fixture(autouse=True)
-def _ranks_are_promoted():
-    with jax.numpy_rank_promotion("allow"):
-        yield
-
-
 def logits(X, y):
     with numpyro.plate("words", D, dim=-2), numpyro.plate("classes", K, dim=-1):
         eta = numpyro.sample("eta", dist.Normal(np.array([[0.5], [-0.5], [1.0]]), 1.5))

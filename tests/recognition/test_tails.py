@@ -17,12 +17,6 @@ from tests.recognition.programs.parts import rows, table
 BETA, GAMMA, NORMAL = dist.Beta(2.0, 2.5), dist.Gamma(2.0, 0.5), dist.Normal(1.0, 2.0)
 
 
-@pytest.fixture(autouse=True)
-def _ranks_are_promoted():
-    with jax.numpy_rank_promotion("allow"):
-        yield
-
-
 def recognise(X, *parts):
     """The answer to rows of this likelihood, whose parameters are the latents of these priors, each changed."""
     likelihood, *latents = parts

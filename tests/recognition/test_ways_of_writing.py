@@ -20,12 +20,6 @@ from tests.recognition.programs.parts import rows, table
 BETA = dist.Beta(2.0, 2.5)
 
 
-@pytest.fixture(autouse=True)
-def _ranks_are_promoted():
-    with jax.numpy_rank_promotion("allow"):
-        yield
-
-
 def a_key_and_a_series(X, y, key):
     theta = table("theta", BETA)
     del key

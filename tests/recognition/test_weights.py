@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
@@ -18,12 +17,6 @@ from tests.recognition.programs.parts import table
 
 WEIGHTS = jnp.linspace(0.5, 2.0, N)
 BETA = dist.Beta(2.0, 2.5)
-
-
-@pytest.fixture(autouse=True)
-def _ranks_are_promoted():
-    with jax.numpy_rank_promotion("allow"):
-        yield
 
 
 def program(X, y, weights=1.0, scaled=""):

@@ -2,20 +2,13 @@
 
 import json
 import re
-import shutil
 
 import pytest
 
-from tests.axe import violations
+from tests.chromium import CHROMIUM, DRIVER, QUIET, violations
 from tests.report.pages import NAMES
 
 pytestmark = pytest.mark.slow
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-DRIVER = shutil.which("chromedriver")
-QUIET = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update",
-)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

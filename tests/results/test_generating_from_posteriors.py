@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from scipy import stats
 
 import bayesnb as nb
-from tests.results.test_generating import FAMILIES, MANY, TOTALS, K, X, Y, frequencies_agree, students_agree
+from tests.results.generated import FAMILIES, MANY, TOTALS, K, X, Y, frequencies_agree, students_agree
 
 
 def planes_agree(family, x, y, name):

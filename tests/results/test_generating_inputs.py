@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from tests.results.test_generating import FAMILIES, REALS, X, Y, fitted
+from tests.results.generated import FAMILIES, REALS, X, Y, fitted
 
 # keys
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import bayesnb as nb
-from tests.rows.test_bad_input import Y
+
+Y = np.array([0, 1, 1])
 
 COUNTS = np.array([[0.0, 3.0], [2.0, 5.0], [1.0, 0.0]])
 PAIRS = nb.NaiveBayes(nb.Binomial(None))

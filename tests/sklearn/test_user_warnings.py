@@ -6,22 +6,19 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import bayesnb as nb
+from tests.sklearn.named_houses import FRAME, Y
 
-N = 60
-Y = np.arange(N) % 2
-FRAME = pd.DataFrame({"size": np.linspace(0, 1, N) + Y, "name": [f"house {n}" for n in range(N)]})
 EXTRA = FRAME.assign(more=1.0, colour="red")
 FOLDS = """
 import joblib, sys
 from sklearn.model_selection import GridSearchCV, cross_val_score
 import bayesnb as nb
-from tests.sklearn.test_user_warnings import FRAME, Y
+from tests.sklearn.named_houses import FRAME, Y
 if __name__ == "__main__":
     with joblib.parallel_config(sys.argv[1], n_jobs=2):
         cross_val_score(nb.NaiveBayesClassifier(temper=False), FRAME, Y)  # here

@@ -1,9 +1,17 @@
-"""The accessibility check of axe-core, from a package, in a page that a browser shows."""
+"""The browser of the tests, and the accessibility check of axe-core, from a package, in a page that it shows."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+DRIVER = shutil.which("chromedriver")
+QUIET = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update",
+)  # fmt: skip
 
 
 def violations(browser: Any) -> list[str]:

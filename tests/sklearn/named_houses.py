@@ -1,0 +1,10 @@
+"""A frame with a column that is left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+N = 60
+Y = np.arange(N) % 2
+FRAME = pd.DataFrame({"size": np.linspace(0, 1, N) + Y, "name": [f"house {n}" for n in range(N)]})
