@@ -1,7 +1,5 @@
 """Both ways a function runs: on numpy arrays and inside jit; and the families and fits of the known bugs."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

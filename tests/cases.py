@@ -1,7 +1,5 @@
 """One small problem for each family and one with all of them: a model with uneven hyperparameters, X and y."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The browser of the tests, and the accessibility check of axe-core, from a package, in a page that it shows."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Every test runs in JAX's default precision, or in x64 under JAX_ENABLE_X64=1; both lanes must pass."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import importlib

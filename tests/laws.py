@@ -4,8 +4,6 @@ Densities come from NumPyro, in float64, through the sites of the model's own pr
 because compiling its operations one by one takes ten times as long.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -1,7 +1,5 @@
 """What must hold of the predictions of every family: averages, sums, permutations, missing cells, devices."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from typing import Any

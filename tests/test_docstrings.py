@@ -1,7 +1,5 @@
 """Every public name has an example in its docstring, and the examples print what they say."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import inspect

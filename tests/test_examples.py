@@ -1,7 +1,5 @@
 """Every example runs, draws its picture and prints the numbers of its source; the idx reader says what is wrong."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import struct

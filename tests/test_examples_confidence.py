@@ -1,7 +1,5 @@
 """The examples on how sure a fit may be: each runs small, draws its picture and says that its known answer came out."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

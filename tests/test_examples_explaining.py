@@ -1,7 +1,5 @@
 """The example of explanations runs, draws its picture and finds its known answers."""
 
-from __future__ import annotations
-
 import pytest
 
 

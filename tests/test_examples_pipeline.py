@@ -1,7 +1,5 @@
 """The pipeline's example: gradients through a fit inside jit train a network, and what was exported equals the fit."""
 
-from __future__ import annotations
-
 import re
 
 import jax

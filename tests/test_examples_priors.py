@@ -1,7 +1,5 @@
 """The examples of priors run, draw their pictures and find their known answers."""
 
-from __future__ import annotations
-
 import re
 
 import jax

@@ -1,7 +1,5 @@
 """The tutorials: cells that a notebook runs one by one, and their numbers against numpy, scipy and scikit-learn."""
 
-from __future__ import annotations
-
 import ast
 import re
 import runpy

@@ -3,8 +3,6 @@
 Nothing is fetched. The build of the site, ``sphinx-build -nW``, checks references between pages and to docstrings.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import runpy

@@ -1,7 +1,5 @@
 """The public names: where they come from, what they load, and that what a function returns has a name, too."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """What the README and the tour show works as printed."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Real data, and scikit-learn as the oracle where it has the same model; the folder is named by BAYESNB_DATA."""
 
-from __future__ import annotations
-
 import gzip
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The site: every public name is on one page, every example in cells is a tutorial, and no page is left out."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

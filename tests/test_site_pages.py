@@ -3,8 +3,6 @@
 The tutorials are not executed here; ``.ci/run`` builds the site as its readers see it.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Each message on the page of troubleshooting is raised here, and each that is raised here stands on the page."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from pathlib import Path

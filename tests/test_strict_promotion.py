@@ -1,7 +1,5 @@
 """Users who set jax_numpy_dtype_promotion to "strict": every public function answers as it does otherwise."""
 
-from __future__ import annotations
-
 import inspect
 import io
 from typing import Any, NamedTuple

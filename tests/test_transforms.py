@@ -1,7 +1,5 @@
 """Fits and predictions inside jit, vmap and grad; results and models as pytrees."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """The programs of models/ with rows for each, and the NaiveBayes that stands for each."""
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 import numpy as np
 

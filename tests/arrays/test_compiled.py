@@ -1,7 +1,5 @@
 """Compiled loops: they are loaded late, run without a folder to keep them in, and take rows of any layout."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """JAX rows on the CPU: any number of them is served by few compiled programs, with the answers that XLA gives."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

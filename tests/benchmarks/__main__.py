@@ -3,8 +3,6 @@
 Compile time against the number of classes, and against the number of rows, have options of their own.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import platform

@@ -6,8 +6,6 @@
 Each problem is drawn from its own seed and uses public names alone. An answer is an array, or the kind of an error.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 import warnings

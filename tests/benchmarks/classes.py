@@ -4,8 +4,6 @@ numpy rows compile what is finalised from their statistics; inside somebody's ``
 compiled. A few rows do, as compiling knows nothing of their number.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The estimator and the drop-in classes against our own functions: what checks and labels cost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any

@@ -4,8 +4,6 @@ In "alike" columns come in tens that nearly repeat each other, so the evidence o
 over forests are in logarithms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

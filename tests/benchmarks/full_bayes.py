@@ -7,8 +7,6 @@
 - Learned priors from statistics. They have no rival.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial

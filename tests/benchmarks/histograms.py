@@ -1,7 +1,5 @@
 """A Histogram beside a Categorical that is given the cells as codes: what edges, the search and the average cost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Rows as users have them in memory, against a conversion to the best layout, numpy's or scipy's, and its time."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial

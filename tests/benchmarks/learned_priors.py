@@ -6,8 +6,6 @@ A cell is a set and a number of training rows; its figure is the median over the
 ``bayesnb compare``; images, texts and digits are also taken as other families.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import os

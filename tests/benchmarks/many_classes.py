@@ -6,8 +6,6 @@ array of labels [N, K]; where its table is large, only as many as it fits in som
 libraries and rows, on Linux.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import subprocess

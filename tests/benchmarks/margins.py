@@ -9,8 +9,6 @@ averages of both predictions: with equal weights, and with ``stacking_weights``;
 estimator's default.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

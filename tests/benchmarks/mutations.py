@@ -10,8 +10,6 @@ these find nothing. It prints each fault and whether a test failed. Compiled loo
 not reached, and no fault is drawn from them.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -3,8 +3,6 @@
 river learns from data frames here, all rows in one call; row by row it takes far longer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec

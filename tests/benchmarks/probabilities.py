@@ -8,8 +8,6 @@ as Markdown; docs/probabilities.md has those of the last run. All sets take 45 m
 full size; --quick takes 20 seconds.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import os

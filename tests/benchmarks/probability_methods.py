@@ -1,7 +1,5 @@
 """Our methods of the benchmark of probabilities. A further method is one line of ``OURS``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

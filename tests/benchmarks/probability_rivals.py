@@ -4,8 +4,6 @@ Levels are one-hot encoded and numbers standardised, missing numbers replaced by
 are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

@@ -4,8 +4,6 @@ A cell is a set and a number of training rows; its score is the mean over its sp
 of a table has count.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 import numpy as np

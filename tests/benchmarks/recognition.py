@@ -1,7 +1,5 @@
 """Recognition against the program's own density, each in a new process: ``python -m tests.benchmarks.recognition``."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """JAX rows in 200 numbers: what is compiled and kept, and their time beside that of programs compiled for each."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from contextlib import ExitStack

@@ -6,8 +6,6 @@ With integer labels a fit reads each cell once whatever the number of classes, s
 Exponents below 1 elsewhere say that overhead still counts at the smaller sizes.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

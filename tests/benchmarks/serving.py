@@ -3,8 +3,6 @@
 ``python -m tests.benchmarks.serving`` prints the last two; the first are workloads of ``python -m tests.benchmarks``.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

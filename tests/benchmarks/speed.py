@@ -3,8 +3,6 @@
 The exact predictives are timed against our own plug-ins, small data and new shapes against calls of one shape.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any

@@ -3,8 +3,6 @@
 river predicts and learns row by row, as its users do; both get a hundredth of the rows, as it takes minutes for all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec

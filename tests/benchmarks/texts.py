@@ -1,7 +1,5 @@
 """Texts as a vectorizer counts them: its own matrix, whose words come in no order and whose counts are int64."""
 
-from __future__ import annotations
-
 import os
 from functools import cache
 from pathlib import Path

@@ -8,8 +8,6 @@ Each call is counted warm, in one process, with the threads that it starts. What
 out: its calls are operations of the mathematics, not steps of the way.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -4,8 +4,6 @@ The contests with scipy have the size of MNIST's training half, with synthetic p
 with ``scipy.stats``, a density for each class.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """``bayesnb compare --model FILE``: the user's own program from a file to scores, and a sentence for every mistake."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

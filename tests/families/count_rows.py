@@ -1,7 +1,5 @@
 """Counts of three classes, with totals in three forms, and sums worked out on paper."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """Rows of three classes with dependent columns, and what scipy and sums on paper say of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

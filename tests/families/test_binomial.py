@@ -1,7 +1,5 @@
 """Binomial columns against scipy's densities and conjugacy worked out on paper."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal

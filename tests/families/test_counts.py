@@ -1,7 +1,5 @@
 """What Binomial and Poisson columns have in common: types of counts, sums past int32, other blocks."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

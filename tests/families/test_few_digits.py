@@ -1,7 +1,5 @@
 """Numbers that floating point holds with few digits: refused, or a warning, where an answer would be rough."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import jax

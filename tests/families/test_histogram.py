@@ -1,7 +1,5 @@
 """Histogram: the exact average over all cuts, its edges, draws and modes."""
 
-from __future__ import annotations
-
 import itertools
 
 import jax

@@ -1,7 +1,5 @@
 """Histogram through every door: files, streams, explanations, plots, other fits, the estimator."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

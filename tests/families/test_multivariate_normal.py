@@ -1,7 +1,5 @@
 """Gaussians with a covariance against scipy, scikit-learn, sums on paper, and the same model in another way."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

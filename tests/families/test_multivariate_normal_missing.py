@@ -1,7 +1,5 @@
 """A Gaussian with a covariance scores a row by its observed cells; a fit takes rows that are whole or empty."""
 
-from __future__ import annotations
-
 import itertools
 
 import jax

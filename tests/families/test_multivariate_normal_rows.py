@@ -1,7 +1,5 @@
 """A Gaussian with a covariance takes rows of any weight, type, unit and distance from zero, on a device too."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """Covariances without an inverse: constant columns, columns that repeat others, classes without rows, and smoothing."""
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Normal columns of known variance: scipy's densities, conjugacy worked out on paper, and every door."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt

@@ -1,7 +1,5 @@
 """Codes of which nobody said how many there are: counted in one pass, as if it had been known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """CONTRIBUTING's family, verbatim, through every door: one file is enough to add a family."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import re

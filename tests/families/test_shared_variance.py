@@ -1,7 +1,5 @@
 """Normal columns with one variance for all classes against scipy, scikit-learn and sums worked out on paper."""
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal

@@ -1,7 +1,5 @@
 """Views: several families of one column, each with a power of its own."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Words of many classes: with counts that stay sparse, every answer is that of the dense table [K, D]."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """A folder of its own for each test that reads and writes files by relative paths."""
 
-from __future__ import annotations
-
 import pytest
 
 

@@ -1,7 +1,5 @@
 """Estimators to export, each with its rows."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import bayesnb as nb

@@ -1,7 +1,5 @@
 """A model of six rows, and every kind of fit of it."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """Saved files, and trees that are equal to the bit."""
 
-from __future__ import annotations
-
 import jax
 import numpy as np
 

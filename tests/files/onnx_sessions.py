@@ -1,7 +1,5 @@
 """Sessions of onnxruntime for exported files, and the inputs that they take."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rows in blocks, streams that stop, and what their statistics are held to."""
 
-from __future__ import annotations
-
 import jax
 import numpy as np
 from numpy.testing import assert_allclose

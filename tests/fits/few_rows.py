@@ -1,7 +1,5 @@
 """Few rows of every family, as blocks of one model."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import bayesnb as nb

@@ -1,7 +1,5 @@
 """The bootstrap against refitting with the same weights, and against distributions that are known exactly."""
 
-from __future__ import annotations
-
 import importlib
 
 import jax

@@ -1,7 +1,5 @@
 """fit_multilabel is as many single fits, in one call."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """Rows of mixed columns that depend on each other, few enough for an oracle."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import bayesnb as nb

@@ -1,7 +1,5 @@
 """Any family as a child of categories, by fits of one feature to the rows of one category in one class."""
 
-from __future__ import annotations
-
 import jax
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Forests of dependence, against the sum over all forests of products of one-step predictives."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """Histograms in forests of dependence: their segments are categories, as of a Categorical."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import jax

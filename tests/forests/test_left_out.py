@@ -1,7 +1,5 @@
 """Forests with each row left out, against refits; and forests with powers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

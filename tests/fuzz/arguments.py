@@ -1,7 +1,5 @@
 """Calls with one or two arguments that are not what was asked for: each is answered, or refused in a sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Columns of categories in every library, and arrays of flags beside numbers: what the type is makes no difference."""
 
-from __future__ import annotations
-
 import datetime
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Files that were altered in one place and signed again: what they hold is refused, or predicts as it should."""
 
-from __future__ import annotations
-
 import copy
 import tempfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The same rows as other objects: types, byte orders, layouts in memory, masks, sparse matrices and frames."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What must hold of every answer: two ways to the same numbers, or numbers that are ones at all."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Models of every family, small: their sizes come from a pool, since each new size is compiled anew."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """NumPyro programs composed at random of spellings that recognition must read, half of them broken in one place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """What counts as a refusal: an error that bayesnb itself raised, in a sentence of plain English, within a time."""
 
-from __future__ import annotations
-
 import dis
 import signal
 from collections.abc import Callable, Iterator

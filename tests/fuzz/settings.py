@@ -1,7 +1,5 @@
 """How many problems are tried, and which."""
 
-from __future__ import annotations
-
 import os
 import random
 

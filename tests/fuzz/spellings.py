@@ -1,7 +1,5 @@
 """Spellings of each family: how a program may write its prior and its likelihood."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

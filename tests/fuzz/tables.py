@@ -1,7 +1,5 @@
 """CSV files broken in one place, through the commands: a prediction a row, or one sentence."""
 
-from __future__ import annotations
-
 import csv
 import io
 from contextlib import redirect_stderr, redirect_stdout

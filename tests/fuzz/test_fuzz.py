@@ -5,8 +5,6 @@ others, in parts that run on all cores; BAYESNB_FUZZ is another number of them, 
 name of every part, tries those of an earlier run again.
 """
 
-from __future__ import annotations
-
 import gc
 import tempfile
 import warnings

@@ -4,8 +4,6 @@ The default lane tries three and the slow one eighteen, the same ones at every r
 thousand others, with the seed of ``test_fuzz``.
 """
 
-from __future__ import annotations
-
 import gc
 import warnings
 

@@ -1,7 +1,5 @@
 """Rules of the evaluation by numpy, at random and special values in every dtype that they take, against JAX."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A fit as a formula: softmax of it is the prediction, scikit-learn has its coefficients, some fits have none."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

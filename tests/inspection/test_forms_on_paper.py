@@ -1,7 +1,5 @@
 """Weights and intercepts of a fit of two classes, worked out on paper."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.testing import assert_allclose
 from scipy.special import logit

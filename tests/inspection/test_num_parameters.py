@@ -1,7 +1,5 @@
 """Free parameters, counted on paper and in the arrays of a fit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

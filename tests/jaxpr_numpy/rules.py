@@ -1,7 +1,5 @@
 """Cases of every rule by which numpy computes a primitive of JAX, and how far the two may be apart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, partial
 from itertools import product

@@ -1,7 +1,5 @@
 """Functions evaluated by numpy from their trace, against the same functions compiled by JAX."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import jax.scipy as jsp

@@ -3,8 +3,6 @@
 ``python -m pytest -m fuzz`` draws each case a hundred times (``tests/fuzz/test_rules.py``).
 """
 
-from __future__ import annotations
-
 import warnings
 from itertools import product
 

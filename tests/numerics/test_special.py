@@ -1,7 +1,5 @@
 """Special functions against scipy in float64 and against their own definitions."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

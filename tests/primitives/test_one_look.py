@@ -1,7 +1,5 @@
 """Loops that look at cells once: they leave out what is missing, and what they do not know is looked at again."""
 
-from __future__ import annotations
-
 import multiprocessing
 import threading
 import time

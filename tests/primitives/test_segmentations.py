@@ -1,7 +1,5 @@
 """Sums over segmentations against an enumeration of all sets of cuts, on the host and by JAX."""
 
-from __future__ import annotations
-
 import itertools
 from functools import partial
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Class sums: the host's body and the device's against brute force in exact arithmetic."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """How a recognised model is compared with the one that was composed by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -1,7 +1,5 @@
 """One NumPyro program and what recognition must answer; the rows that all programs share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Users' programs are NumPyro's, whose distributions promote ranks."""
 
-from __future__ import annotations
-
 import jax
 import pytest
 

@@ -4,8 +4,6 @@ Densities are compared in coordinates: all entries of a site, but the last of a 
 a matrix, which the others determine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Arguments of every type with one entry a row, and labels that are not numbers of classes."""
 
-from __future__ import annotations
-
 import time
 
 import jax.numpy as jnp

@@ -1,7 +1,5 @@
 """Arguments of priors that happen to have as many rows as the data, or numbers equal to that of the rows."""
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 import numpy as np
 import numpyro

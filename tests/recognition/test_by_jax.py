@@ -1,7 +1,5 @@
 """One point of every certificate is computed by JAX itself: an evaluation by numpy that is wrong certifies nothing."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """The corpus is right: each program has the density of the model that was composed by hand for it."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A recognised model answers at every door as the plain model that was composed by hand, or refuses in a sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The evidence of a recognised program is the integral of its density, by quadrature over its own parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

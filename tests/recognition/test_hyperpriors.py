@@ -1,7 +1,5 @@
 """Latents that are hyperparameters, and priors that are not one distribution."""
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 import numpy as np
 import numpyro

@@ -1,7 +1,5 @@
 """Labels of other types, classes counted from an argument, priors of bounded support behind a link, and refusals."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

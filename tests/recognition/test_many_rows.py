@@ -1,7 +1,5 @@
 """Programs with more rows than are probed: what only the others show is seen too."""
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 import numpy as np
 import numpyro

@@ -1,7 +1,5 @@
 """Missing cells by ``obs_mask``: the model's density is the program's, with the latents of those cells summed out."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import jax

@@ -1,7 +1,5 @@
 """A recognised model shows names, shapes and parameterisations of the program at every door."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

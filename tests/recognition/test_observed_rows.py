@@ -1,7 +1,5 @@
 """The rows that a program observes: ``model.rows``, and the refusal of any others where they are no argument."""
 
-from __future__ import annotations
-
 import pickle
 import warnings
 from functools import partial

@@ -1,7 +1,5 @@
 """Every obstacle of a program is listed at once, with what was recognised; sentences that say what to write instead."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

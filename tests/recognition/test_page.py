@@ -1,7 +1,5 @@
 """The page docs/recognition.md: its programs run, and each refusal of the corpus stands there as it is raised."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``from_numpyro`` over the corpus: the model is the expected one, and its answers are the program's."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The program of a model, and each program in models/, is recognised as the model it stands for."""
 
-from __future__ import annotations
-
 import jax
 import numpy as np
 import numpyro.distributions as dist

@@ -1,7 +1,5 @@
 """Recognised models in files: the same names, axes, priors and predictions; what is in no list is refused."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

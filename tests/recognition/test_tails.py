@@ -1,7 +1,5 @@
 """Programs that are naive Bayes but for values of their latents far out: in a tail they have another density."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

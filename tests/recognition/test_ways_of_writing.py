@@ -1,7 +1,5 @@
 """Programs with loops, maps and handlers inside, and arguments that are not plain arrays: the model is the same."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

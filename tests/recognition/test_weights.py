@@ -1,7 +1,5 @@
 """Weights and subsamples inside a program are refused by name, wherever they stand."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 
 import jax.numpy as jnp

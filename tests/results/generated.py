@@ -1,7 +1,5 @@
 """Rows of every family to generate from, and tests of what is generated."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import stats
 

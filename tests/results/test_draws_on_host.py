@@ -1,7 +1,5 @@
 """Exact draws of numpy posteriors: their laws at extreme hyperparameters, against scipy, and what a key fixes."""
 
-from __future__ import annotations
-
 import jax
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Generated rows against the distributions that they are drawn from: moments, frequencies, scipy's tests."""
 
-from __future__ import annotations
-
 import jax
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Rows of a posterior come from its exact predictive, those of draws from a mixture; they check a model."""
 
-from __future__ import annotations
-
 import jax
 import numpy as np
 import pytest

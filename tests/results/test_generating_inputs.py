@@ -1,7 +1,5 @@
 """What rows are generated from: keys, totals, parameters at their limits, JAX arrays, and what is refused."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """What all results share: normalisation, re-weighing for another population, and what draws say of themselves."""
 
-from __future__ import annotations
-
 import pickle
 import warnings
 from dataclasses import field

@@ -1,7 +1,5 @@
 """Every mistake at the boundary ends in a ValueError that says what was expected, what came, and what to do."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """Mistakes in counts, totals and covariances end in a ValueError of one line, from numpy and from JAX."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

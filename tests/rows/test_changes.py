@@ -1,7 +1,5 @@
 """Rows that are taken away from statistics, or count less; ``tests/laws.py`` has what holds of every family."""
 
-from __future__ import annotations
-
 from functools import reduce
 
 import jax

@@ -1,7 +1,5 @@
 """Values inside a transformation: unchecked, and free, unless the user's function goes through ``checkify``."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

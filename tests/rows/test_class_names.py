@@ -1,7 +1,5 @@
 """Statistics that name their classes merge by name, with no rows where a class is absent."""
 
-from __future__ import annotations
-
 from functools import reduce
 
 import jax

@@ -3,8 +3,6 @@
 A mesh of four devices needs a flag before JAX starts, and two processes are two: this file is also what they run.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import os

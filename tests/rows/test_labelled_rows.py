@@ -1,7 +1,5 @@
 """Rows are checked once at the boundary, by whatever function they enter."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Many classes: statistics of all of them pooled at once, and programs whose length does not depend on their number."""
 
-from __future__ import annotations
-
 from functools import reduce
 
 import jax

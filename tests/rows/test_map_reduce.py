@@ -1,7 +1,5 @@
 """Statistics of blocks, merged in any order: pickles that travel between processes, and Dask as the one who reduces."""
 
-from __future__ import annotations
-
 import pickle
 from functools import reduce
 

@@ -1,7 +1,5 @@
 """Statistics of parts: merged one by one, by ``+``, along an axis of arrays or of a transformation, and in a scan."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import jax

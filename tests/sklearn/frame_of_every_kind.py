@@ -1,7 +1,5 @@
 """A frame with a column of every kind, and what an estimator makes of rows."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

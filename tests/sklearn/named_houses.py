@@ -1,7 +1,5 @@
 """A frame with a column that is left out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """A fitted classifier that changes: rows that it forgets."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

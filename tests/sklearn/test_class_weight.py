@@ -1,7 +1,5 @@
 """Weights of the classes, which are a prior on them, and decisions under costs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal

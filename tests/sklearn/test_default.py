@@ -1,7 +1,5 @@
 """What the estimator's default decides: when numbers are seen by several views, and when powers are learned."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

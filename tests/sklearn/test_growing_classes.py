@@ -1,7 +1,5 @@
 """Classes that appear while a classifier learns: the fit is that of all classes declared from the start."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Weights of an average of predictions: those that a search over all weights finds best, by refits without each row."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

@@ -1,7 +1,5 @@
 """What most programs have in common: a table of classes and columns, and rows with a label and one block."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
