@@ -51,11 +51,3 @@ def class_counts():
 
 def log_class_mean(counts):
     return np.log((counts + 1) / (counts + 1).sum())
-
-
-def product_of_predictions(log_predictive):
-    """log p(X, y), row after row; ``log_predictive(n, k)`` scores row n from the rows of class k before it."""
-    total = 0.0
-    for n, k in enumerate(Y):
-        total += log_class_mean(np.bincount(Y[:n], minlength=K))[k] + log_predictive(n, k)
-    return total

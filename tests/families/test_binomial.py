@@ -9,7 +9,6 @@ import bayesnb as nb
 from tests.families.count_rows import (
     CELLS,
     FITS,
-    RANDOM,
     SUCCESSES,
     K,
     N,
@@ -19,7 +18,6 @@ from tests.families.count_rows import (
     device,
     host,
     log_class_mean,
-    product_of_predictions,
     rows,
     sums,
     tolerance,
@@ -30,7 +28,6 @@ TOTALS = {
     "columns": (4, 9, 1),
     "pair": None,
 }
-each_kind_of_total = pytest.mark.parametrize("name", TOTALS)
 on_a_device_too = pytest.mark.parametrize(
     ("lane", "name"), [(host, "number"), (host, "columns"), (host, "pair"), (device, "pair")]
 )
@@ -60,19 +57,6 @@ def test_binomial_predictive_is_scipys_beta_binomial(lane, name):
     assert_allclose(fit.log_joint(lane(rows(name))), expected, **tolerance(lane))
 
 
-@each_kind_of_total
-def test_binomial_evidence_is_a_product_of_scipys_predictions(name):
-    x, t = SUCCESSES[name], CELLS[name]
-
-    def predictive(n, k):
-        before = (np.arange(N) < n) & (k == Y)
-        wins, losses = 2.0 + x[before].sum(axis=0), 0.5 + (t - x)[before].sum(axis=0)
-        return stats.betabinom.logpmf(x[n], t[n], wins, losses).sum()
-
-    fit = nb.fit_posterior(binomial(name, a=2.0, b=0.5), rows(name), Y)
-    assert_allclose(fit.log_evidence, product_of_predictions(predictive), rtol=1e-10)
-
-
 def test_binomial_map_is_smoothed():
     fit = nb.fit_map(nb.NaiveBayes(nb.Binomial.laplace(7, 2.0)), SUCCESSES["number"], Y)
     expected = (sums(SUCCESSES["number"]) + 2) / (sums(CELLS["number"]) + 4)
@@ -85,15 +69,6 @@ def test_totals_may_stand_in_the_model_or_beside_the_rows(fit):
     declared = fit(binomial("columns"), x, Y)
     beside = fit(binomial("pair"), (x, t), Y)
     assert_allclose(beside.log_joint((x, t)), declared.log_joint(x), rtol=1e-12)
-
-
-@pytest.mark.parametrize("fit", FITS)
-def test_one_trial_is_a_bernoulli(fit):
-    flags = np.where(RANDOM.random((N, 2)) < 0.2, np.nan, RANDOM.integers(0, 2, (N, 2)))
-    one, coin = (fit(nb.NaiveBayes(f), flags, Y) for f in (nb.Binomial(1, a=0.5, b=2.0), nb.Bernoulli(a=0.5, b=2.0)))
-    assert_allclose(one.log_joint(flags), coin.log_joint(flags), rtol=1e-12)
-    if fit is nb.fit_posterior:
-        assert_allclose(one.log_evidence, coin.log_evidence, rtol=1e-12)
 
 
 WAYS = {"successes": (np.nan, 5.0), "totals": (2.0, np.nan), "both": (np.nan, np.nan), "untried": (0.0, 0.0)}

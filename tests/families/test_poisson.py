@@ -15,7 +15,6 @@ from tests.families.count_rows import (
     both,
     class_counts,
     log_class_mean,
-    product_of_predictions,
     sums,
     tolerance,
 )
@@ -40,16 +39,6 @@ def test_poisson_predictive_is_scipys_negative_binomial(lane):
     a, r = shape + sums(EVENTS), rate + class_counts()[:, None]
     expected = stats.nbinom.logpmf(EVENTS[:, None], a, r / (r + 1)).sum(axis=2) + log_class_mean(class_counts())
     assert_allclose(fit.log_joint(lane(EVENTS)), expected, **tolerance(lane))
-
-
-def test_poisson_evidence_is_a_product_of_scipys_predictions():
-    def predictive(n, k):
-        before = (np.arange(N) < n) & (k == Y)
-        a, r = 1.5 + EVENTS[before].sum(axis=0), 0.4 + before.sum()
-        return stats.nbinom.logpmf(EVENTS[n], a, r / (r + 1)).sum()
-
-    fit = nb.fit_posterior(poisson(shape=1.5, rate=0.4), EVENTS, Y)
-    assert_allclose(fit.log_evidence, product_of_predictions(predictive), rtol=1e-10)
 
 
 def test_poisson_map_is_the_mode_of_a_gamma():
@@ -119,17 +108,3 @@ def test_poisson_given_its_total_is_multinomial():
     words = nb.PointEstimate(nb.NaiveBayes(nb.Multinomial()), {"class_probs": class_probs, "x_probs": share})
     total = stats.poisson.logpmf(EVENTS.sum(axis=1)[:, None], rate.sum(axis=1))
     assert_allclose(counts.log_joint(EVENTS), words.log_joint(EVENTS) + total, rtol=1e-10)
-
-
-def test_missing_counts_are_left_out():
-    x = EVENTS.astype(float)
-    x[::3, 1] = np.nan
-    fit = nb.fit_posterior(poisson(), x, Y)
-    terms = []
-    for d in range(3):
-        seen = ~np.isnan(x[:, d])
-        total = np.array([x[seen & (k == Y), d].sum() for k in range(K)])
-        cells = np.array([(seen & (k == Y)).sum() for k in range(K)])
-        p = (1 + cells) / (2 + cells)
-        terms.append(np.where(seen[:, None], stats.nbinom.logpmf(EVENTS[:, d, None], 1 + total, p), 0.0))
-    assert_allclose(fit.log_joint(x), sum(terms) + log_class_mean(class_counts()), rtol=1e-10)

@@ -67,15 +67,6 @@ def test_the_exact_predictive_of_numpy_rows_is_scipys_student(dtype, missing, rn
     assert_allclose(post.log_joint(new), expected, rtol=1e-9 if dtype is np.float64 else 1e-5)
 
 
-@pytest.mark.parametrize("weight", [1e14, 1e30])
-def test_beside_much_weight_the_predictive_is_the_normal_density(weight, rng):
-    X, y, new = rng.normal(size=(20, 3)), np.arange(20) % 2, rng.normal(size=(5, 3))
-    post = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X, y, sample_weight=np.full(20, weight))
-    loc, scale = (np.array([method(X[y == k], axis=0) for k in range(2)]) for method in (np.mean, np.std))
-    expected = stats.norm.logpdf(new[:, None], loc, scale).sum(axis=2) + np.log(0.5)
-    assert_allclose(post.log_joint(new), expected, rtol=1e-9)
-
-
 @pytest.mark.slow
 def test_columns_of_different_weight_have_each_its_own_tail(rng):
     X, y = rng.normal(size=(40, 5)), np.arange(40) % 2

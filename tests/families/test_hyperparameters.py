@@ -1,4 +1,4 @@
-"""Priors that outweigh any data, and hyperparameters near the ends of what numbers can hold."""
+"""Hyperparameters and cells near the ends of what numbers can hold: right, warned of, or refused in a sentence."""
 
 from fractions import Fraction
 from math import log, log1p
@@ -160,3 +160,125 @@ def test_huge_counts_are_no_nan(family):
     X = (huge, 2 * huge) if isinstance(family, nb.Binomial) else huge
     fit = nb.fit_posterior(nb.NaiveBayes(family), X, [0, 1, 0, 1])
     assert not np.isnan([*fit.predict_proba(X).ravel(), fit.log_evidence]).any()
+
+
+# numbers that floating point holds with few digits: refused, or a warning, where an answer would be rough
+
+
+ROWS = np.arange(12) % 2
+
+
+@pytest.mark.parametrize("family", [nb.Histogram(), nb.Views(nb.Histogram(), nb.Normal())])
+@pytest.mark.parametrize("kind", [np.int64, np.uint64])
+def test_whole_numbers_that_floats_would_round_are_refused(family, kind):
+    x = (2**53 + np.arange(12)).astype(kind)[:, None]
+    with pytest.raises(
+        ValueError, match="holds 9007199254740993, which floating point would round to 9007199254740992"
+    ):
+        nb.fit_posterior(nb.NaiveBayes(family), x, ROWS)
+    even = 2 * x // 2 * 2 - 2**52  # floats hold these
+    fit = nb.fit_posterior(nb.NaiveBayes(nb.Histogram()), even, ROWS)
+    with pytest.raises(ValueError, match="subtract a constant from the column"):
+        fit.predict(x)
+
+
+@pytest.mark.parametrize(
+    ("base", "step", "array"),
+    [
+        (1e16, 2.0, np.asarray),
+        (-(2.0**60), 256.0, np.asarray),
+        pytest.param(1e8, 8.0, jnp.asarray, marks=pytest.mark.skipif(jax.config.jax_enable_x64, reason="exact then")),
+    ],
+)
+def test_a_column_of_a_few_units_in_the_last_place_is_warned_of(base, step, array):
+    x = array((base + step * (np.arange(12) % 5))[:, None])
+    with pytest.warns(UserWarning, match="column 0: the cells of a class differ by a few units .*subtract a constant"):
+        nb.fit_posterior(nb.NaiveBayes(nb.Normal()), x, ROWS)
+
+
+@pytest.mark.parametrize("spread", [64, 1000])
+def test_beyond_a_merge_is_right_to_a_thousandth(spread, rng):
+    """Without a warning, against exact arithmetic: what the statistics of two parts say of the variance."""
+    unit = 2.0  # in the last place of 1e16
+    x = 1e16 + unit * rng.integers(0, spread, 40)
+    parts = [
+        nb.sufficient_statistics(nb.NaiveBayes(nb.Normal()), p[:, None], np.zeros(len(p), int)) for p in (x[:7], x[7:])
+    ]
+    found = nb.fit_mle(nb.NaiveBayes(nb.Normal()), statistics=nb.merge(*parts)).params["x_variance"][0, 0]
+    exact = [Fraction(float(cell)) for cell in x]
+    mean = sum(exact) / len(exact)
+    assert found == pytest.approx(float(sum((cell - mean) ** 2 for cell in exact) / len(exact)), rel=4e-3)
+
+
+def test_constant_columns_and_rounded_ones_are_told_apart():
+    """A constant is exact, however large: no warning."""
+    for cell in (0.1, 1e16, 1e300 / 1e170):
+        nb.fit_posterior(nb.NaiveBayes(nb.Normal()), np.full((12, 1), cell), ROWS)
+
+
+# hyperparameters as they are given: what is no number, and what float32 cannot hold, is refused in a sentence
+
+
+NUMBERS = {
+    "a": nb.Bernoulli,
+    "b": lambda **given: nb.Binomial(3, **given),
+    "concentration": lambda **given: nb.Categorical(3, **given),
+    "shape": nb.Poisson,
+    "strength": nb.Normal,
+    "smoothing": nb.MultivariateNormal,
+    "class_concentration": lambda **given: nb.NaiveBayes(nb.Bernoulli(), **given),
+}
+
+
+@pytest.mark.parametrize("value", [None, "1", True, [True], ["1"], [None, 1.0], {}, 1j, [[1.0], [1.0, 2.0]]])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_what_is_no_number_is_refused(name, value):
+    with pytest.raises(ValueError, match=rf"{name} must be a number|rows of one length are expected"):
+        NUMBERS[name](**{name: value})
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_too_many_axes_are_refused(name):
+    with pytest.raises(ValueError, match=r"at most . axes, got shape|must be a number, or one per class"):
+        NUMBERS[name](**{name: [[[[1.0]]]]})
+
+
+def test_hyperparameters_that_data_may_set_are_none_by_default():
+    for family in (nb.Normal(loc=None, rate=None), nb.Poisson(rate=None), nb.MultivariateNormal(df=None, scale=None)):
+        assert np.isfinite(nb.fit_posterior(nb.NaiveBayes(family), [[1.0], [0.0]], [0, 1]).log_evidence)
+
+
+@pytest.mark.skipif(jax.config.jax_enable_x64, reason="float32 alone has these bounds")
+@pytest.mark.parametrize(
+    "family",
+    [
+        nb.Bernoulli(1e60, 1.0),
+        nb.Bernoulli(b=1e-60),
+        nb.Categorical(2, 1e60),
+        nb.Multinomial(1e-60),
+        nb.Poisson(rate=1e60),
+        nb.Normal(loc=1e60),
+        nb.Normal(loc=1e25),
+        nb.Normal(rate=1e-60),
+        nb.MultivariateNormal(loc=1e25),
+        nb.MultivariateNormal(scale=[[1e60]]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("fit", [nb.fit_posterior, nb.fit_map, nb.leave_one_out])
+def test_what_float32_cannot_hold_is_refused_beside_jax_rows(family, fit):
+    X, y = np.array([[1.0], [0.0], [1.0]]), np.array([0, 1, 1])
+    model = nb.NaiveBayes(family, num_classes=2)
+    assert np.isfinite(nb.fit_posterior(model, X, y).log_evidence)
+    sentence = r"block 'x', .* in float32: .* must be .*most 1e\+(30|18).*JAX_ENABLE_X64"
+    with pytest.raises(ValueError, match=sentence):
+        fit(model, jnp.asarray(X), jnp.asarray(y))
+    with pytest.raises(ValueError, match=sentence):
+        jax.jit(lambda X, y: fit(model, X, y))(X, y)
+
+
+@pytest.mark.skipif(jax.config.jax_enable_x64, reason="float32 alone has these bounds")
+def test_the_class_concentration_has_them_too():
+    model = nb.NaiveBayes(nb.Bernoulli(), class_concentration=1e60)
+    with pytest.raises(ValueError, match=r"in float32, NaiveBayes: class_concentration must be .*JAX_ENABLE_X64"):
+        nb.fit_posterior(model, jnp.asarray([[1.0], [0.0]]), jnp.asarray([0, 1]))
