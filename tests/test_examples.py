@@ -1,10 +1,13 @@
-"""Every example runs, draws its picture and prints the numbers of its source; the idx reader says what is wrong."""
+"""Every example runs small, draws its picture and finds its known answers; what is wrong is said."""
 
 import gzip
 import re
 import struct
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
@@ -179,3 +182,130 @@ def test_mnist(run, data):
     naive, full = numbers(out, "Naive Bayes + 0.01")[:2], numbers(out, "full covariance + 0.01")[:2]
     assert_allclose(np.round(naive, 2), [0.80, 0.79], rtol=0, atol=0.0101)
     assert_allclose(full, [0.973, 0.942], rtol=0, atol=0.01)
+
+
+# the examples on how sure a fit may be: each runs small, draws its picture and says that its known answer came out
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "files", "answer"),
+    [
+        (
+            "noise_features",
+            ["--repeats", 2, "--noise", 30],
+            (),
+            "the average equals the sum over all 64 subsets of 6 columns",
+        ),
+        pytest.param(
+            "nuts_against_exact",
+            ["--samples", 800],
+            (),
+            "NUTS: 81 means within 5 Monte Carlo standard errors",
+            marks=pytest.mark.slow,  # most of its minute is compilation
+        ),
+        (
+            "honest_confidence",
+            ["--sets", "wine", "--sizes", 20, "--repeats", 1],
+            ("honest_confidence.csv",),
+            "with all weights 1 the tempered posterior predicts as the exact one",
+        ),
+    ],
+)
+def test_an_example_ends_with_its_known_answer(run, tmp_path, name, args, files, answer):
+    assert answer in run(name, *args, files=files)
+    for file in files:
+        table = pd.read_csv(tmp_path / "pictures" / file)
+        assert len(table) == 8
+        assert (table[["log_loss", "calibration_error", "accuracy"]] >= 0).all(axis=None)
+
+
+# the example of explanations runs, draws its picture and finds its known answers
+
+
+@pytest.mark.slow
+def test_explaining(run):
+    out = run("explaining", "--train", 60, "--draws", 20)
+    assert "known answer: prior and contributions add up to the predicted log odds" in out
+    assert "known answer: each contribution is its weight times the log ratio" in out
+    assert "P(benign) = " in out
+
+
+# the pipeline's example: gradients through a fit inside jit train a network, and what was exported equals the fit
+
+
+@pytest.mark.slow
+def test_the_network_learns_and_what_was_loaded_equals_the_fit(run):
+    pytest.importorskip("equinox")
+    out = run("jax_pipeline", "--steps", 30, "--rows", 400, files=("posterior.bin",))
+    assert "what was loaded equals the fit" in out
+    pixels, before, after = (float(loss) for loss in re.findall(r"^posterior on .*? (\d+\.\d+) ", out, re.M))
+    assert after < before
+    assert after < pixels
+
+
+@pytest.mark.slow
+def test_the_gradient_through_the_fit_is_that_of_differences(example):
+    eqx, pipeline = pytest.importorskip("equinox"), example("jax_pipeline")
+    with jax.enable_x64(True):
+        rng = np.random.default_rng(0)
+        y = jnp.asarray(np.arange(60) % 10)
+        x = jnp.asarray(rng.normal(size=(60, 5)) + np.asarray(y)[:, None] * rng.normal(size=5))
+        network = eqx.nn.Linear(5, 3, key=jax.random.key(1), dtype=jnp.float64)
+        slope, direction = eqx.filter_grad(pipeline.log_loss)(network, x, y), jnp.asarray(rng.normal(size=(3, 5)))
+
+        def moved(step):
+            return pipeline.log_loss(eqx.tree_at(lambda n: n.weight, network, network.weight + step * direction), x, y)
+
+        assert_allclose((slope.weight * direction).sum(), (moved(1e-5) - moved(-1e-5)) / 2e-5, rtol=1e-6)
+
+
+def test_without_the_package_one_sentence_says_so(example, tmp_path, monkeypatch, capsys):
+    pipeline = example("jax_pipeline")
+    monkeypatch.setattr(pipeline, "eqx", None)
+    with pytest.raises(SystemExit) as stop:
+        pipeline.main(["--out", str(tmp_path)])
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == "this example builds its network with Equinox: pip install equinox\n"
+
+
+# the examples of priors run, draw their pictures and find their known answers
+
+
+@pytest.mark.parametrize(
+    ("name", "repeats", "answers"),
+    [
+        ("full_bayes", 40, ["the exact prediction has the least expected log loss on rows of the program, by up to"]),
+        (
+            "smoothing",
+            2,
+            [r"fit_empirical learns l = \S+ from the first digits, scipy \S+\n", "of rows of the program it learns"],
+        ),
+        (
+            "semi_supervised",
+            2,
+            ["the log posterior never fell, and with every row labelled fit_em is fit_map", "on rows of the model"],
+        ),
+    ],
+)
+def test_known_answers(run, name, repeats, answers):
+    out = run(name, "--repeats", repeats)
+    assert all(re.search(answer, out) for answer in answers)
+
+
+@pytest.mark.slow
+def test_borrowing(run):
+    out = run("borrowing")
+    assert "known answer: the 24 means of a and b by NUTS are those by quadrature" in out
+    laplace, learnt = (np.array(line[24:].split(), float) for line in out.splitlines()[2:4])
+    assert learnt[-1] < laplace[-1]
+    assert learnt[0] < laplace[0]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:do not trust these draws yet")
+def test_bring_your_own_model(run):
+    with jax.numpy_rank_promotion("allow"):  # as it is for users; NumPyro's samplers promote ranks
+        out = run("bring_your_own_model", "--rows", 60, "--samples", 100)
+    assert "variance: identity of site 'variance', conjugate" in out
+    assert "variance: square of site 'scale', a prior of its own" in out
+    assert out.count("Monte Carlo standard errors") == 2

@@ -335,7 +335,7 @@ SUMS = {"reduce_sum", "cumsum", "cumlogsumexp", "dot_general", "scatter-add"}
 """Sums of zeros: for XLA the sign depends on how it writes the loop."""
 
 OWN_STREAM = {"random_gamma"}
-"""Rules that do not give what JAX gives: ``tests/jaxpr_numpy/test_evaluation.py`` checks their distribution."""
+"""Rules that do not give what JAX gives: ``tests/jaxpr_numpy/test_program.py`` checks their distribution."""
 
 
 def assert_same(name: str, found: Any, expected: Any, where: str = "") -> None:

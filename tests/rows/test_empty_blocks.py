@@ -1,4 +1,4 @@
-"""A block of no columns says nothing: each door answers as without the block, or with the class prior alone."""
+"""A block of no columns says nothing: each door, and what is made of a fit, answers as without it."""
 
 import jax
 import jax.numpy as jnp
@@ -64,3 +64,101 @@ def test_what_is_drawn_of_it_is_empty(name):
 def test_an_empty_block_goes_to_arviz():
     model, X = beside("bernoulli")
     assert nb.to_arviz(nb.fit_posterior(model, X, Y), key=KEY, num_samples=4, num_chains=1) is not None
+
+
+# what is made of a fit, where a block has no columns: learned priors, files, tables and draws say nothing of it
+
+
+ALONE = nb.NaiveBayes({"f": nb.Bernoulli()}, num_classes=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", [pytest.param("block", marks=pytest.mark.slow), "feature"])
+@pytest.mark.parametrize("name", cases.by_default(FAMILIES, "bernoulli", "multinomial", "covariance"))
+def test_its_prior_is_not_learned(name, by):
+    found = nb.fit_empirical(nb.NaiveBayes(FAMILIES[name], num_classes=2), rows(name), Y, by=by, learn_class=False)
+    assert_allclose(found.log_evidence, found.start_log_evidence)
+    assert found.converged
+    assert all(side == 0 for side in found.at_bound["x"].values())
+    model, X = beside(name)
+    found = nb.fit_empirical(model, X, Y, by=by, learn_class=False)
+    expected = nb.fit_empirical(ALONE, {"f": FLAGS}, Y, by=by, learn_class=False)
+    assert_allclose([found.log_evidence, found.log_hyperprior], [expected.log_evidence, expected.log_hyperprior])
+
+
+@pytest.mark.parametrize("fit", [nb.fit_posterior, nb.fit_map])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_file_holds_it(name, fit, tmp_path):
+    model, X = beside(name)
+    expected = fit(ALONE, {"f": FLAGS}, Y).predict_log_proba({"f": FLAGS})
+    nb.save(fit(model, X, Y), tmp_path / "fit")
+    assert_allclose(nb.load(tmp_path / "fit").predict_log_proba(X), expected)
+    nb.save(model, tmp_path / "model")
+    assert nb.load(tmp_path / "model").columns == {"e": None, "f": None}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", cases.by_default(["bernoulli", "trials", "categorical", "covariance"], "trials", "covariance")
+)
+def test_an_export_takes_it_and_no_other_width(name, tmp_path):
+    model, X = beside(name)
+    fit = nb.fit_posterior(model, X, Y)
+    nb.export(fit, tmp_path / "fit", platforms=["cpu"])
+    exported = nb.load_exported(tmp_path / "fit")
+    assert_allclose(exported.predict_log_proba(X), fit.predict_log_proba(X), rtol=1e-5)
+    wide = {"e": jax.tree.map(lambda part: np.ones((len(part), 2)), X["e"]), "f": FLAGS}
+    for answer in (exported, fit):
+        with pytest.raises(ValueError, match="block 'e' has 2 columns, the model has 0"):
+            answer.predict_log_proba(wide)
+
+
+@pytest.mark.parametrize("name", cases.by_default(FAMILIES, "trials", "categorical", "discriminant"))
+def test_tables_leave_it_out(name):
+    model, X = beside(name)
+    fit, expected = nb.fit_posterior(model, X, Y), nb.fit_posterior(ALONE, {"f": FLAGS}, Y)
+    assert fit.evidence_table().features["e"].sum() == 0
+    assert_allclose(fit.evidence_table().features["f"], expected.evidence_table().features["f"])
+    assert dict(nb.top_features(fit)) == dict(nb.top_features(expected))
+    with pytest.raises(ValueError, match="the model has no columns"):
+        nb.top_features(nb.fit_posterior(nb.NaiveBayes(FAMILIES[name], num_classes=2), rows(name), Y))
+    explained = nb.explain(fit, X)
+    assert "f[0] = 1" in repr(explained)
+    assert_allclose(explained.contributions.sum(axis=2), nb.explain(expected, {"f": FLAGS}).contributions.sum(axis=2))
+    inclusion = nb.feature_inclusion(model, X, Y)
+    assert_allclose(inclusion.probability["e"], 0.5)  # of a block that is one feature; else there is none
+    averaged = nb.fit_averaged(model, X, Y).predict_log_proba(X)
+    assert_allclose(averaged, nb.fit_averaged(ALONE, {"f": FLAGS}, Y).predict_log_proba({"f": FLAGS}))
+
+
+@pytest.mark.parametrize("name", ["bernoulli", "shared", "covariance"])
+def test_replicates_hold_it(name):
+    model, X = beside(name)
+    found = nb.bootstrap(model, X, Y, key=KEY, replicates=4, fit=nb.fit_map)
+    expected = nb.bootstrap(ALONE, {"f": FLAGS}, Y, key=KEY, replicates=4, fit=nb.fit_map)
+    assert_allclose(found.params["f_probs"], expected.params["f_probs"])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:do not trust")
+def test_a_sampler_goes_past_it():
+    model, X = beside("bernoulli")
+    draws = nb.fit_nuts(model, X, Y, key=KEY, num_warmup=20, num_samples=20, num_chains=1)
+    assert draws.params["e_probs"].shape[-2:] == (2, 0)
+    assert_allclose(draws.predict_proba(X).sum(axis=1), 1.0, rtol=1e-5)
+
+
+@pytest.mark.parametrize("num_columns", [0, 1])
+def test_dependence_needs_two_columns(num_columns):
+    with pytest.raises(ValueError, match=f"between two columns, X has {num_columns}"):
+        nb.dependence(np.zeros((6, num_columns)), Y)
+
+
+@pytest.mark.parametrize(
+    "classifier",
+    [nb.NaiveBayesClassifier(), nb.sklearn.GaussianNB(), nb.sklearn.BernoulliNB(), nb.sklearn.MultinomialNB()],
+    ids=lambda one: type(one).__name__,
+)
+def test_estimators_refuse_rows_of_no_columns(classifier):
+    with pytest.raises(ValueError, match=r"0 feature\(s\)"):
+        classifier.fit(np.zeros((6, 0)), Y)

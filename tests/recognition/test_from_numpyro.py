@@ -1,6 +1,7 @@
-"""``from_numpyro`` over the corpus: the model is the expected one, and its answers are the program's."""
+"""``from_numpyro`` over the corpus, whose programs are right: the model is the expected one, and its answers theirs."""
 
 import re
+from collections import Counter
 from typing import Any
 
 import jax
@@ -17,7 +18,6 @@ from tests.recognition.case import Case
 from tests.recognition.programs import CASES
 
 pytestmark = pytest.mark.usefixtures("in_float64")
-
 
 QUICK = (
     "bernoulli: flipped",
@@ -200,3 +200,46 @@ def test_posterior_draws_satisfy_steins_identities(case, key):
         for terms, mean in ((slope, 0.0), (centred * slope, -1.0)):
             error = np.std(terms, axis=0) / np.sqrt(draws)
             assert (np.abs(np.mean(terms, axis=0) - mean) < 5.0 * error).all(), site
+
+
+# the corpus is right: each program has the density of the model that was composed by hand for it
+
+
+def one_in_six(cases):
+    """One in six as slow tests, the others with ``-m fuzz``: the corpus changes seldom, and every program compiles."""
+    marks = [pytest.mark.slow if n % 6 == 0 else pytest.mark.fuzz for n in range(len(cases))]
+    return [pytest.param(case, id=case.name, marks=mark) for case, mark in zip(cases, marks, strict=True)]
+
+
+RARE_ACCEPTED = one_in_six([case for case in CASES if case.accepted])
+RARE_OTHERS = one_in_six([case for case in CASES if not case.accepted])
+
+
+@pytest.mark.parametrize("case", RARE_ACCEPTED)
+def test_the_program_has_the_density_of_the_expected_model(case):
+    values = oracle.draw(case.call(case.X, case.y), case.label, seed=1)
+    program, expected = [], []
+    for labels in (case.y, np.roll(case.y, 1, axis=0)):
+        program.append(oracle.log_density(case.call(case.X, labels), values))
+        expected.append(oracle.expected_log_density(case, case.X, labels, values))
+    if case.answer == "either":  # the priors are the program's
+        program, expected = np.diff(program), np.diff(expected)
+    assert_allclose(program, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("case", RARE_OTHERS)
+def test_a_program_to_refuse_runs_in_numpyro(case):
+    call = case.call(case.X, case.y)
+    if case.name.endswith("raises"):
+        with pytest.raises(TypeError, match="dot_general"):
+            oracle.trace(call)
+    else:
+        assert np.isfinite(sum(oracle.log_probs(call, {}).values()))  # it need not run inside jit
+
+
+def test_the_corpus_is_as_large_as_promised():
+    assert len({case.name for case in CASES}) == len(CASES)
+    assert sum(case.accepted for case in CASES) >= 40
+    assert sum(case.answer == "refused" for case in CASES) >= 30
+    families = Counter(repr(case.expected) for case in CASES if case.answer == "conjugate")
+    assert sum(number >= 8 for number in families.values()) >= 8

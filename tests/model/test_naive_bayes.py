@@ -1,4 +1,4 @@
-"""A model is a NumPyro program: it generates rows, MCMC conditions it, missing cells drop out, and it draws itself."""
+"""A model is a NumPyro program: it generates, MCMC conditions it, missing cells drop out, an update keeps its prior."""
 
 import importlib.util
 import itertools
@@ -8,12 +8,14 @@ import numpy as np
 import numpyro
 import pytest
 from numpy.testing import assert_allclose
+from numpyro import handlers
 from numpyro.diagnostics import effective_sample_size
 from numpyro.infer import MCMC, NUTS, Predictive
 from numpyro.infer.util import compute_log_probs
 from scipy import stats
 
 import bayesnb as nb
+from tests import cases
 
 pytestmark = pytest.mark.usefixtures("numpyro_promotes_ranks")
 
@@ -239,3 +241,37 @@ def test_what_is_missing_is_named():
         model(num_rows=3)
     with pytest.raises(ValueError, match="supported by fit_mle"):
         model(X["words"], np.full((20, K), 0.5))
+
+
+# ``model.update``: a resolved model keeps its prior, another is resolved from the statistics that update it
+
+
+@pytest.mark.parametrize("name", cases.NAMES)
+def test_an_update_is_the_posterior_whether_resolved_before_or_not(name):
+    case = cases.make(name)
+    statistics = nb.sufficient_statistics(case.model, case.X, case.y)
+    expected = nb.fit_posterior(case.model, statistics=statistics).model
+    for model in (case.model, case.model.resolve(statistics=statistics)):
+        found = model.update(statistics)
+        assert found.resolved
+        assert jax.tree.structure(found) == jax.tree.structure(expected)
+        jax.tree.map(lambda a, b: assert_allclose(a, b, rtol=1e-5), found, expected)
+
+
+@pytest.mark.slow
+def test_the_program_of_an_updated_model_generates():
+    X, y = np.random.default_rng(0).normal(size=(6, 2)), np.array([0, 1, 0, 1, 0, 1])
+    model = nb.NaiveBayes(nb.Normal())
+    updated = model.update(nb.sufficient_statistics(model, X, y))
+    with jax.numpy_rank_promotion("allow"), handlers.seed(rng_seed=0):
+        rows, labels = updated(num_rows=3)
+    assert rows.shape == (3, 2)
+    assert labels.shape == (3,)
+    assert np.isfinite(rows).all()
+
+
+def test_statistics_of_another_model_are_refused():
+    X, y = np.array([[1], [0]]), np.array([0, 1])
+    statistics = nb.sufficient_statistics(nb.NaiveBayes(nb.Bernoulli()), X, y)
+    with pytest.raises(ValueError, match="statistics must be those of the model's blocks"):
+        nb.NaiveBayes(nb.Normal()).update(statistics)

@@ -1,4 +1,4 @@
-"""Programs with loops, maps and handlers inside, and arguments that are not plain arrays: the model is the same."""
+"""Programs with loops, maps and handlers inside, and every program of ours, are the models they stand for."""
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,9 @@ from numpyro import handlers
 from numpyro.contrib.control_flow import scan
 
 import bayesnb as nb
-from tests.recognition.case import COUNTS, FLAGS, PI, REALS, D, K, Y
+from tests import cases, written_programs
+from tests.recognition.agreement import assert_same_model
+from tests.recognition.case import COUNTS, FLAGS, PI, REALS, Case, D, K, Y
 from tests.recognition.programs.parts import rows, table
 
 BETA = dist.Beta(2.0, 2.5)
@@ -128,3 +130,52 @@ def test_rows_and_priors_without_a_density_are_refused_in_a_sentence(X, y, prior
 
     with pytest.raises(nb.NotNaiveBayes, match=sentence):
         nb.from_numpyro(program, (X, y), label="y")
+
+
+# the program of a model, and each program in models/, is recognised as the model it stands for
+
+
+def case_of(name, call, X, y, expected):
+    return Case(name, call, X, y, "conjugate", "label", expected)
+
+
+CONTINUOUS = [name for name in cases.NAMES if name != "histogram"]
+"""The families without discrete latents, which are not recognised."""
+
+
+@pytest.mark.parametrize("name", cases.by_default(CONTINUOUS, "bernoulli"))
+def test_the_program_of_a_resolved_model_is_that_model(name):
+    model, X, y = cases.make(name)
+    model = model.resolve(X, y)
+    case = case_of(name, lambda X, y: (model, (X, y), {}), X, y, model)
+    assert_same_model(case.recognise(), case)
+
+
+@pytest.mark.slow
+def test_the_program_of_a_hierarchical_model_is_that_model():
+    model = nb.NaiveBayes(nb.Bernoulli(dist.Gamma(2.0, 1.0), 2.5), class_concentration=1.5, num_classes=K)
+    case = case_of("hierarchical", lambda X, y: (model, (X, y), {}), FLAGS, Y, model)
+    assert_same_model(case.recognise(), case)
+
+
+SAME = [
+    pytest.param(*one, id=f"{one[0]} {i}", marks=[pytest.mark.slow] if i else [])
+    for i, one in enumerate(written_programs.SAME)
+    if one[0] != "histogram"
+]
+
+
+@pytest.mark.parametrize(("name", "hyperparameters", "composed"), SAME)
+def test_each_program_in_models_is_recognised(name, hyperparameters, composed):
+    program, args = written_programs.PROGRAMS[name]
+    X = jax.tree.map(np.asarray, written_programs.ROWS_OF[name])
+    y = np.asarray(written_programs.Y)
+    case = case_of(name, lambda *_: (program, args, hyperparameters), X, y, composed.resolve(X, y))
+    assert_same_model(case.recognise(), case)
+
+
+@pytest.mark.slow
+def test_discrete_latents_are_refused():
+    model, X, y = cases.make("histogram")
+    with pytest.raises(nb.NotNaiveBayes, match="site 'x_total' is discrete and not observed"):
+        nb.from_numpyro(model.resolve(X, y), model_args=(X, y), label="label")

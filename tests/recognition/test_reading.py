@@ -1,4 +1,4 @@
-"""Arguments of every type with one entry a row, and labels that are not numbers of classes."""
+"""Arguments of every type and size: what they are is read from the program, and what labels are not is refused."""
 
 import time
 
@@ -132,3 +132,128 @@ def a_site(X, y):
 def test_labels_that_do_not_count_from_zero(program, y, sentence):
     with pytest.raises(nb.NotNaiveBayes, match=sentence):
         nb.from_numpyro(program, (FLAGS, y), label="y")
+
+
+# arguments of priors that happen to have as many rows as the data, or numbers equal to that of the rows
+
+
+def cells(X, y, theta, num_classes):
+    pi = numpyro.sample("pi", dist.Dirichlet(jnp.ones(num_classes)))
+    with numpyro.plate("rows", len(y)):
+        y = numpyro.sample("y", dist.Categorical(pi), obs=y)
+        numpyro.sample("x", dist.Bernoulli(theta[y]).to_event(1), obs=X)
+
+
+def a_row_for_each_class(X, y, a):
+    cells(X, y, numpyro.sample("theta", dist.Beta(a, 2.5)), len(a))
+
+
+def a_number_for_each_column(X, y, a):
+    cells(X, y, numpyro.sample("theta", dist.Beta(a, jnp.full((2, 1), 2.5))), 2)
+
+
+def a_number_of_classes(X, y, num_classes):
+    cells(X, y, numpyro.sample("theta", dist.Beta(2.0, 2.5).expand([num_classes, 3])), num_classes)
+
+
+def uniform_rows(num_rows, num_columns):
+    rng = np.random.default_rng(0)
+    return rng.integers(0, 2, (num_rows, num_columns)), rng.uniform(1.0, 3.0, (num_rows, 3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("num_rows", [pytest.param(6, marks=pytest.mark.slow), 70])
+def test_a_prior_with_a_row_for_each_class(num_rows):
+    X, a = uniform_rows(num_rows, 3)
+    model = nb.from_numpyro(a_row_for_each_class, (X, np.arange(num_rows), a), label="y")
+    assert_allclose(model.families["x"].a, a, rtol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("num_rows", [6, 70])
+def test_a_prior_with_a_number_for_each_column(num_rows):
+    X, _ = uniform_rows(num_rows, num_rows)
+    a = np.linspace(1.0, 3.0, num_rows)
+    model = nb.from_numpyro(a_number_for_each_column, (X, np.arange(num_rows) % 2, a), label="y")
+    assert_allclose(model.families["x"].a, np.broadcast_to(a, (2, num_rows)), rtol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("num_rows", [6, 70])
+def test_as_many_classes_as_rows(num_rows):
+    X, _ = uniform_rows(num_rows, 3)
+    model = nb.from_numpyro(a_number_of_classes, (X, np.arange(num_rows) % 3, num_rows), label="y")
+    assert model.num_classes == num_rows
+
+
+@pytest.mark.slow
+def test_a_constant_prior_with_a_row_for_each_class():
+    X, _ = uniform_rows(70, 3)
+    model = nb.from_numpyro(a_row_for_each_class, (X, np.arange(70), np.full((70, 3), 2.0)), label="y")
+    assert_allclose(model.families["x"].a, np.full((70, 3), 2.0), rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_a_prior_that_reads_the_first_row_is_refused():
+    def program(X, y):
+        cells(X, y, numpyro.sample("theta", dist.Beta(1.0 + X[0], 2.5).expand([2, 3])), 2)
+
+    with pytest.raises(nb.NotNaiveBayes, match="site 'theta'"):
+        nb.from_numpyro(program, (np.arange(18).reshape(6, 3) % 5 % 2, np.arange(6) % 2), label="y")
+
+
+# programs with more rows than are probed: what only the others show is seen too
+
+
+MANY = 150
+MANY_FLAGS = np.random.default_rng(0).integers(0, 2, (MANY, 3))
+SORTED = np.repeat(np.arange(3), 50)
+
+
+def many_rows(MANY_FLAGS, y, num_classes, change=lambda probs, _: probs, total=None):
+    pi = numpyro.sample("pi", dist.Dirichlet(jnp.ones(num_classes)))
+    with numpyro.plate("class", num_classes, dim=-2), numpyro.plate("column", MANY_FLAGS.shape[1], dim=-1):
+        theta = numpyro.sample("theta", dist.Beta(2.0, 3.0))
+    with numpyro.plate("row", MANY_FLAGS.shape[0], dim=-1):
+        y = numpyro.sample("y", dist.Categorical(pi), obs=y)
+        probs = change(theta[y], jnp.arange(MANY_FLAGS.shape[0]))
+        law = dist.Bernoulli(probs) if total is None else dist.Binomial(total, probs)
+        numpyro.sample("x", law.to_event(1), obs=MANY_FLAGS)
+
+
+def sorted_classes(MANY_FLAGS, y):
+    many_rows(MANY_FLAGS, y, int(np.max(y)) + 1)
+
+
+def too_few_classes(MANY_FLAGS, y):
+    many_rows(MANY_FLAGS, y, 2)
+
+
+def another_likelihood_in_late_rows(MANY_FLAGS, y):
+    many_rows(MANY_FLAGS, y, 3, lambda probs, rows: jnp.where((rows > 144)[:, None], 0.5, probs))
+
+
+def totals_of_late_rows(MANY_FLAGS, y, total):
+    many_rows(MANY_FLAGS, y, 3, total=total)
+
+
+@pytest.mark.parametrize("rows", [slice(0, None, 3), pytest.param(slice(None), marks=pytest.mark.slow)])
+def test_classes_may_be_counted_from_labels_that_are_sorted(rows):
+    model = nb.from_numpyro(sorted_classes, (MANY_FLAGS[rows], SORTED[rows]), label="y")
+    expected = nb.fit_map(nb.NaiveBayes(nb.Bernoulli(2.0, 3.0), class_concentration=1.0), MANY_FLAGS, SORTED)
+    assert_allclose(
+        nb.fit_map(model, MANY_FLAGS, SORTED).predict_proba(MANY_FLAGS), expected.predict_proba(MANY_FLAGS), rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("fn", [too_few_classes, another_likelihood_in_late_rows])
+def test_what_is_wrong_in_late_rows_is_refused(fn):
+    with pytest.raises(nb.NotNaiveBayes, match=r"labels reach 2, and 'y' has 2 classes|another density"):
+        nb.from_numpyro(fn, (MANY_FLAGS, SORTED), label="y")
+
+
+@pytest.mark.slow
+def test_totals_that_differ_in_late_rows_are_refused():
+    total = np.where(np.arange(MANY)[:, None] == 147, 9, 3) * np.ones((MANY, 3), int)
+    with pytest.raises(nb.NotNaiveBayes, match="another density"):
+        nb.from_numpyro(totals_of_late_rows, (MANY_FLAGS, SORTED, total), label="y")

@@ -11,14 +11,14 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import bayesnb as nb
-from tests.sklearn.named_houses import FRAME, Y
+from tests.arrays.named_houses import FRAME, Y
 
 EXTRA = FRAME.assign(more=1.0, colour="red")
 FOLDS = """
 import joblib, sys
 from sklearn.model_selection import GridSearchCV, cross_val_score
 import bayesnb as nb
-from tests.sklearn.named_houses import FRAME, Y
+from tests.arrays.named_houses import FRAME, Y
 if __name__ == "__main__":
     with joblib.parallel_config(sys.argv[1], n_jobs=2):
         cross_val_score(nb.NaiveBayesClassifier(temper=False), FRAME, Y)  # here

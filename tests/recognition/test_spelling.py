@@ -1,4 +1,4 @@
-"""A recognised model shows names, shapes and parameterisations of the program at every door."""
+"""A recognised model shows names, shapes and parameterisations of the program at every door, in files too."""
 
 import jax
 import jax.numpy as jnp
@@ -7,21 +7,24 @@ import numpyro
 import numpyro.distributions as dist
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from numpyro.distributions import transforms
 from numpyro.infer import Predictive
 from numpyro.infer.util import log_density
 
 import bayesnb as nb
+from tests.recognition.case import CODES, COUNTS, FLAGS, PI, REALS, C, D, K, Y
+from tests.recognition.programs.parts import rows, table
 
 RANDOM = np.random.default_rng(0)
 ROWS = 40
-Y = RANDOM.integers(0, 2, ROWS)
-WORDS = (RANDOM.random((ROWS, 4)) < 0.3 + 0.3 * Y[:, None]).astype(int)
-REALS = RANDOM.normal(size=(ROWS, 3)) + Y[:, None]
-COUNTS = RANDOM.poisson(3.0, ROWS)
+LABELS = RANDOM.integers(0, 2, ROWS)
+WORDS = (RANDOM.random((ROWS, 4)) < 0.3 + 0.3 * LABELS[:, None]).astype(int)
+MEASURES = RANDOM.normal(size=(ROWS, 3)) + LABELS[:, None]
+VISITS = RANDOM.poisson(3.0, ROWS)
 LOGIT_OF_BETA = dist.TransformedDistribution(dist.Beta(2.0, 2.0), dist.transforms.SigmoidTransform().inv)
 SHAPES = {"p": (), "l": (4, 2), "tau": (2, 3), "mu": (2, 3), "rate": (2,)}
-X = {"words": WORDS, "reals": REALS, "counts": COUNTS}
+X = {"words": WORDS, "reals": MEASURES, "counts": VISITS}
 
 
 def mixed(words, reals, counts, label=None):
@@ -40,7 +43,7 @@ def mixed(words, reals, counts, label=None):
         numpyro.sample("counts", dist.Poisson(rate[y]), obs=counts)
 
 
-ARGS = (WORDS, REALS, COUNTS, Y)
+ARGS = (WORDS, MEASURES, VISITS, LABELS)
 
 
 @pytest.fixture(scope="module")
@@ -66,19 +69,19 @@ def test_hyperparameters(model):
 @pytest.mark.slow
 def test_the_map_maximises_the_density_of_the_programs_own_parameters(model):
     """A mode depends on the parameterisation: that of a precision is not one over that of the variance."""
-    params = nb.fit_map(model, X, Y).params
+    params = nb.fit_map(model, X, LABELS).params
     assert shapes(params) == SHAPES
     with jax.enable_x64(True):
         slopes = jax.jit(jax.grad(lambda q: log_density(mixed, ARGS, {}, q)[0]))(jax.tree.map(jnp.asarray, params))
     assert max(np.abs(slope).max() for slope in jax.tree.map(np.asarray, slopes).values()) < 1e-8
-    assert_allclose(log_density(model, (X, Y), {}, params)[0], log_density(mixed, ARGS, {}, params)[0], rtol=1e-5)
+    assert_allclose(log_density(model, (X, LABELS), {}, params)[0], log_density(mixed, ARGS, {}, params)[0], rtol=1e-5)
 
 
 def test_draws_run_through_the_program(model, key):
-    posterior = nb.fit_posterior(model, X, Y)
+    posterior = nb.fit_posterior(model, X, LABELS)
     draws = posterior.sample(key, 16)
     assert shapes(draws) == {site: (16, *shape) for site, shape in SHAPES.items()}
-    again = Predictive(mixed, draws)(key, WORDS, REALS, COUNTS)
+    again = Predictive(mixed, draws)(key, WORDS, MEASURES, VISITS)
     assert again["y"].shape == (16, ROWS)
     rows, y = posterior.generate(key=key, num_rows=5)
     assert shapes(rows) == {"words": (5, 4), "reals": (5, 3), "counts": (5,)}
@@ -86,7 +89,7 @@ def test_draws_run_through_the_program(model, key):
 
 
 def test_files_keep_the_spelling(model, tmp_path):
-    for fit in (model, nb.fit_map(model, X, Y), nb.fit_posterior(model, X, Y)):
+    for fit in (model, nb.fit_map(model, X, LABELS), nb.fit_posterior(model, X, LABELS)):
         nb.save(fit, tmp_path / "fit.nb")
         again = nb.load(tmp_path / "fit.nb")
         found = again if isinstance(again, nb.NaiveBayes) else again.model
@@ -95,13 +98,13 @@ def test_files_keep_the_spelling(model, tmp_path):
 
 
 def test_known_class_probabilities_leave_their_site_out(model):
-    fit = nb.fit_map(model, X, Y).with_class_probs([0.5, 0.5])
+    fit = nb.fit_map(model, X, LABELS).with_class_probs([0.5, 0.5])
     assert shapes(fit.params) == {**{s: v for s, v in SHAPES.items() if s != "p"}, "class_probs": (2,)}
     assert fit.predict_proba(X).shape == (ROWS, 2)
 
 
 def test_parameters_of_the_program_make_a_classifier(model):
-    fit = nb.fit_map(model, X, Y)
+    fit = nb.fit_map(model, X, LABELS)
     assert_allclose(nb.PointEstimate(model, fit.params).predict_proba(X), fit.predict_proba(X), rtol=1e-12)
     with pytest.raises(ValueError, match=r"params\['l'\] must have the shape \(4, 2\)"):
         nb.PointEstimate(model, {**fit.params, "l": fit.params["l"].T})
@@ -109,9 +112,11 @@ def test_parameters_of_the_program_make_a_classifier(model):
 
 def test_held_out_predictions_do_not_depend_on_the_spelling(model):
     own = model.respell(None)
-    rows = {**X, "counts": COUNTS[:, None]}
-    assert_allclose(nb.leave_one_out(model, X, Y), nb.leave_one_out(own, rows, Y), rtol=1e-10)
-    assert_allclose(nb.fit_posterior(model, X, Y).log_evidence, nb.fit_posterior(own, rows, Y).log_evidence, rtol=1e-12)
+    rows = {**X, "counts": VISITS[:, None]}
+    assert_allclose(nb.leave_one_out(model, X, LABELS), nb.leave_one_out(own, rows, LABELS), rtol=1e-10)
+    assert_allclose(
+        nb.fit_posterior(model, X, LABELS).log_evidence, nb.fit_posterior(own, rows, LABELS).log_evidence, rtol=1e-12
+    )
 
 
 def flags(X, y):
@@ -123,12 +128,12 @@ def flags(X, y):
 
 @pytest.mark.slow
 def test_the_estimator_takes_a_model_of_one_block():
-    one = nb.from_numpyro(flags, (WORDS, Y), label="y")
-    fit = nb.NaiveBayesClassifier(likelihoods=one).fit(WORDS, Y)
-    assert_allclose(fit.predict_proba(WORDS), nb.fit_posterior(one, WORDS, Y).predict_proba(WORDS), rtol=1e-6)
+    one = nb.from_numpyro(flags, (WORDS, LABELS), label="y")
+    fit = nb.NaiveBayesClassifier(likelihoods=one).fit(WORDS, LABELS)
+    assert_allclose(fit.predict_proba(WORDS), nb.fit_posterior(one, WORDS, LABELS).predict_proba(WORDS), rtol=1e-6)
 
 
-BLOCKS = {**X, "counts": COUNTS[:, None]}
+BLOCKS = {**X, "counts": VISITS[:, None]}
 ARRAY = np.hstack(list(BLOCKS.values()))
 NAMES = [f"c{d}" for d in range(ARRAY.shape[1])]
 
@@ -139,8 +144,8 @@ FORMS = {"blocks": BLOCKS, "array": ARRAY, "frame": pd.DataFrame(ARRAY, columns=
 @pytest.mark.parametrize("form", FORMS)
 def test_the_estimator_takes_several_blocks_by_name_or_side_by_side(model, form):
     rows = FORMS[form]
-    fit = nb.NaiveBayesClassifier(likelihoods=model).fit(rows, Y)
-    assert_allclose(fit.predict_proba(rows), nb.fit_posterior(model, X, Y).predict_proba(X), rtol=1e-6)
+    fit = nb.NaiveBayesClassifier(likelihoods=model).fit(rows, LABELS)
+    assert_allclose(fit.predict_proba(rows), nb.fit_posterior(model, X, LABELS).predict_proba(X), rtol=1e-6)
     assert fit.classes_.tolist() == [0, 1]
     assert fit.n_features_in_ == 8
 
@@ -148,16 +153,81 @@ def test_the_estimator_takes_several_blocks_by_name_or_side_by_side(model, form)
 def test_the_estimator_refuses_other_columns(model):
     fit = nb.NaiveBayesClassifier(likelihoods=model)
     with pytest.raises(ValueError, match=r"X has the shape \(40, 7\), .* have 4, 3, 1 columns: .* 8 columns"):
-        fit.fit(ARRAY[:, 1:], Y)
+        fit.fit(ARRAY[:, 1:], LABELS)
     with pytest.raises(ValueError, match=r"'?reals'?"):
-        fit.fit({"words": WORDS, "counts": COUNTS[:, None]}, Y)
+        fit.fit({"words": WORDS, "counts": VISITS[:, None]}, LABELS)
 
 
 @pytest.mark.slow
 def test_nuts_and_arviz(model, key):
-    draws = nb.fit_nuts(model, X, Y, key=key, num_samples=300, num_warmup=300, progress_bar=False)
-    exact = nb.fit_posterior(model, X, Y).sample(key, 2000)
+    draws = nb.fit_nuts(model, X, LABELS, key=key, num_samples=300, num_warmup=300, progress_bar=False)
+    exact = nb.fit_posterior(model, X, LABELS).sample(key, 2000)
     assert shapes(draws.params) == {site: (1200, *shape) for site, shape in SHAPES.items()}
     for site, value in draws.params.items():
         assert_allclose(value.mean(axis=0), exact[site].mean(axis=0), atol=6 * exact[site].std(axis=0).max() / 25)
     assert set(nb.to_arviz(draws).posterior.data_vars) == set(SHAPES)
+
+
+# recognised models in files: the same names, axes, priors and predictions; what is in no list is refused
+
+
+def logits(X, y):
+    with numpyro.plate("words", D, dim=-2), numpyro.plate("classes", K, dim=-1):
+        eta = numpyro.sample("eta", dist.Normal(np.array([[0.5], [-0.5], [1.0]]), 1.5))
+    rows(X, y, lambda y: dist.Bernoulli(logits=eta.T[y]))
+
+
+def scales(X, y):
+    mu = table("mu", dist.Normal(0.0, 2.0))
+    tau = table("tau", dist.LogNormal(0.0, 0.5))
+    rows(X, y, lambda y: dist.Normal(mu[y], 1.0 / tau[y]))
+
+
+def odds(X, y):
+    ratio = table("ratio", dist.TransformedDistribution(dist.Normal(0.0, 1.0), transforms.ExpTransform()))
+    rows(X, y, lambda y: dist.Binomial(15, ratio[y] / (1.0 + ratio[y])))
+
+
+def hierarchical(X, y):
+    a = numpyro.sample("a", dist.Gamma(2.0, 1.0).expand([C]))
+    p = table("p", dist.Dirichlet(a))
+    rows(X, y, lambda y: dist.Categorical(p[y]))
+
+
+CASES = {"logits": (logits, FLAGS), "scales": (scales, REALS), "odds": (odds, COUNTS), "hyper": (hierarchical, CODES)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_priors_of_their_own_are_kept(name, tmp_path):
+    program, X = CASES[name]
+    model = nb.from_numpyro(program, (X, Y), label="y")
+    nb.save(model, tmp_path / "model.nb")
+    again = nb.load(tmp_path / "model.nb")
+    assert again.spelling == model.spelling
+    params = nb.fit_mle(model, X, Y).params if name != "hyper" else {"a": np.ones(C), "pi": PI / PI.sum()}
+    if name == "hyper":
+        params["p"] = np.full((K, D, C), 1.0 / C)
+    densities = [log_density(m, (X, Y), {}, jax.tree.map(jnp.asarray, params))[0] for m in (model, again)]
+    assert_array_equal(densities[0], densities[1])
+    assert np.isfinite(densities[0])
+
+
+def test_predictions_are_kept(tmp_path):
+    model = nb.from_numpyro(logits, (FLAGS, Y), label="y")
+    fit = nb.fit_mle(model, FLAGS, Y)
+    nb.save(fit, tmp_path / "fit.nb")
+    again = nb.load(tmp_path / "fit.nb")
+    assert {site: np.shape(v) for site, v in again.params.items()} == {"pi": (K,), "eta": (D, K)}
+    assert_allclose(again.predict_proba(FLAGS), fit.predict_proba(FLAGS), rtol=1e-12)
+
+
+def test_a_change_of_variables_in_no_list_is_refused(tmp_path):
+    def program(X, y):
+        law = dist.TransformedDistribution(dist.Normal(0.0, 1.0), transforms.SoftplusTransform())
+        rate = numpyro.sample("rate", law, sample_shape=(K, D))
+        rows(X, y, lambda y: dist.Poisson(rate[y]))
+
+    model = nb.from_numpyro(program, (COUNTS, Y), label="y")
+    with pytest.raises(ValueError, match="a distribution changed by SoftplusTransform cannot be saved"):
+        nb.save(model, tmp_path / "model.nb")
