@@ -20,6 +20,7 @@ from bayesnb.arrays import memory
 from bayesnb.inspection.arviz import library, to_arviz
 from bayesnb.inspection.diagnose import diagnose
 from tests import cases
+from tests.inspection.coins import MODEL, NAMES, RANDOM, X, Y, by_hand
 
 CLASSES = ["low", "mid", "high"]
 TABLE = ("classes", "features")
@@ -159,11 +160,6 @@ def test_jax_arrays_are_taken():
 
 # by NUTS, on coughs and fevers
 
-MODEL = nb.NaiveBayes(nb.Bernoulli(a=2.0, b=2.0), class_concentration=2.0)
-Y = np.arange(40) % 2
-X = (np.random.default_rng(4).random((40, 2)) < 0.3 + 0.4 * Y[:, None]).astype(int)
-NAMES = {"class_names": ["cold", "flu"], "feature_names": ["cough", "fever"]}
-
 
 @pytest.fixture(scope="module")
 def draws():
@@ -239,27 +235,6 @@ def test_a_diagnosis_is_what_arviz_says(kind, request, key, capsys):
     assert "No problem was found." in printed
 
 
-def by_hand(probs, num_chains=4, diverging=False):
-    """Draws of one coin in each of two classes, whose probabilities are fixed."""
-    model = nb.NaiveBayes(nb.Bernoulli(), class_probs=[0.4, 0.6]).resolve(X[:, :1], Y)
-    params = {"class_probs": np.tile([0.4, 0.6], (len(probs), 1)), "x_probs": probs[:, :, None]}
-    return nb.Draws(model, params, {"diverging": np.full(len(probs), diverging)}, num_chains)
-
-
-RANDOM = np.random.default_rng(1).random((800, 2))
-
-
-def test_constants_say_nothing(capsys):
-    found = diagnose(by_hand(np.where([True, False], RANDOM, 0.5)))
-    assert found.ok
-    assert np.isfinite([worst.value for worst in found[:3]]).all()
-    assert [worst.parameter for worst in found[:3]] == ["x_probs[0, 0]"] * 3
-    nothing = diagnose(by_hand(np.full((800, 2), 0.5)))
-    assert [worst.value for worst in nothing[:3]] == [1.0, 800.0, 800.0]
-    assert nothing.r_hat.parameter is None
-    assert "parameters that vary: 0" in capsys.readouterr().out
-
-
 def test_hyperparameters_have_no_classes():
     """Their sites stand beside those of the parameters; a number has no brackets."""
     draws = by_hand(np.full((800, 2), 0.5))
@@ -269,50 +244,6 @@ def test_hyperparameters_have_no_classes():
     assert diagnose(draws).r_hat.parameter in ("x_prior_a", "x_prior_b[0]")
     del draws.params["x_prior_b"]
     assert diagnose(draws).r_hat.parameter == "x_prior_a"
-
-
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (lambda: by_hand(RANDOM + np.repeat([0.0, 0.0, 0.0, 0.3], 200)[:, None]), ["R-hat is above 1.01"]),
-        (lambda: by_hand(RANDOM[:200]), ["The bulk ESS is below 400", "The tail ESS is below"]),
-        (lambda: by_hand(np.repeat(RANDOM[:4], 200, axis=0)), ["R-hat is above", "The bulk", "The tail"]),
-        (
-            lambda: by_hand(np.where(np.arange(800)[:, None] == 7, np.nan, RANDOM)),
-            ["R-hat is above", "The bulk", "The tail"],
-        ),
-        (lambda: by_hand(RANDOM, num_chains=1), ["A single chain"]),
-        (lambda: by_hand(RANDOM[:5], num_chains=1), ["A single chain", "R-hat", "The bulk", "The tail ESS"]),
-        (lambda: by_hand(RANDOM, diverging=True), ["Transitions diverged"]),
-    ],
-    ids=["apart", "few", "stuck", "nan", "one", "five", "diverging"],
-)
-def test_a_diagnosis_says_what_to_do(make, said, capsys):
-    found = diagnose(make())
-    assert not found.ok
-    assert not np.isnan([worst.value for worst in found[:3]]).any()
-    assert found.r_hat.parameter.startswith("x_probs[")
-    printed = " ".join(capsys.readouterr().out.split())
-    assert all(any(advice.startswith(start) for advice in found.advice) for start in said)
-    assert all(advice in printed for advice in found.advice)
-
-
-def test_advice_on_divergences_fits_the_model():
-    """``fit_posterior`` refuses priors of one's own and hyperpriors, so it is no remedy for them."""
-    conjugate = by_hand(RANDOM, diverging=True)
-    assert "fit_posterior" in diagnose(conjugate).advice[0]
-    own = nb.NaiveBayes(nb.Bernoulli(), class_probs=[0.4, 0.6], priors={"x_probs": dist.Uniform(0.0, 1.0)})
-    hierarchical = nb.NaiveBayes(nb.Bernoulli(a=dist.Gamma(2.0, 1.0)), class_probs=[0.4, 0.6])
-    parts = conjugate.params, conjugate.sample_stats, 4
-    for draws in (
-        nb.Draws(own.resolve(X[:, :1], Y), *parts),
-        nb.results.HierarchicalDraws(
-            conjugate.model, *parts, hierarchical, nb.sufficient_statistics(conjugate.model, X[:, :1], Y)
-        ),
-    ):
-        advice = diagnose(draws).advice[0]
-        assert "take more num_warmup, or a smoother or narrower prior" in advice
-        assert "fit_posterior" not in advice
 
 
 CASE = cases.make("bernoulli")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import roc_curve
 
 import bayesnb as nb
@@ -79,3 +79,11 @@ def test_gains_add_up_to_log_bayes_factors(ax):
     for wrong in ({}, {"a": [1.0], "b": [1.0, 2.0]}, {"a": 1.0}):
         with pytest.raises(ValueError, match="one length"):
             plots.prequential_gain(ax, wrong)
+
+
+def test_a_curve_of_any_name_is_drawn(ax):
+    curves = {"mine": (np.array([1.0, 0.5]), np.zeros(2)), "MLE": (np.array([2.0, 0.7]), np.zeros(2))}
+    plots.learning_curve(ax, [10, 20], curves, "log loss")
+    drawn = dict(zip(ax.get_legend_handles_labels()[1], ax.get_legend_handles_labels()[0], strict=True))
+    assert set(drawn) == {"mine", "MLE"}
+    assert_array_equal(drawn["mine"].lines[0].get_ydata(), [1.0, 0.5])

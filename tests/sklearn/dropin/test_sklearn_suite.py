@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 import sklearn
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 FIXTURES = """
 import numpy as np
