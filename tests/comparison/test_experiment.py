@@ -1,7 +1,5 @@
 """The splits of a comparison: stratified, growing, kept where repeats are added, and shared by all methods."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal

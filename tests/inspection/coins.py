@@ -1,7 +1,5 @@
 """Two coins in two classes: a model of rows, and draws of one coin whose probabilities are given."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import bayesnb as nb

@@ -1,7 +1,5 @@
 """A diagnosis of draws says what is wrong and what to do."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpyro.distributions as dist
 import pytest

@@ -1,7 +1,5 @@
 """Modes and maxima of Dirichlet densities on the edge of the simplex."""
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 import numpy as np
 from numpy.testing import assert_allclose

@@ -1,7 +1,5 @@
 """Ratios of gamma functions against scipy in float64."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

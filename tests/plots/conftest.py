@@ -1,7 +1,5 @@
 """Axes to draw in, and a fit of Normal columns."""
 
-from __future__ import annotations
-
 import pytest
 from matplotlib.figure import Figure
 

@@ -1,7 +1,5 @@
 """Regions of a plane are the predictions of its two columns alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb

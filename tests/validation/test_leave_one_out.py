@@ -1,7 +1,5 @@
 """Leave-one-out by hand, on a device and under fixed class probabilities; tests/laws.py has refits of every family."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np
