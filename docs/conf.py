@@ -9,7 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 sys.path[:0] = [str(ROOT), str(HERE / "_extensions")]
-# the kernels that run tutorials find this tree, and what the examples share
+# the kernels that run tutorials find this tree, and the examples that they import or start
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(ROOT), str(ROOT / "examples"), *filter(None, [os.environ.get("PYTHONPATH")])]
 )

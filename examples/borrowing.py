@@ -18,17 +18,18 @@ Source: Azzimonti, Corani and Zaffalon, Hierarchical estimation of parameters in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import argparse
+from pathlib import Path
 from typing import Any
 
 import jax
+import matplotlib.pyplot as plt
 import numpy as np
 import numpyro.distributions as dist
 from matplotlib.axes import Axes
 from numpyro.diagnostics import effective_sample_size
 from scipy.special import betaln
 from scipy.stats import gamma
-from shared import BLUE, GREY, ORANGE, at_least, figure, parse, parser, save, tidy
 
 import bayesnb as nb
 
@@ -39,8 +40,8 @@ SIZES = (1, 2, 5, 10, 30)
 NUM_ROWS = np.resize(SIZES, NUM_CLASSES)
 SHAPE = RATE = 0.5
 STYLES = {
-    "a = b = 1 (Laplace)": {"color": ORANGE, "marker": "^", "linestyle": "--"},
-    "learnt from all classes": {"color": BLUE, "marker": "o", "linestyle": "-"},
+    "a = b = 1 (Laplace)": {"color": "C1", "marker": "^", "linestyle": "--"},
+    "learnt from all classes": {"color": "C0", "marker": "o", "linestyle": "-"},
 }
 
 
@@ -106,27 +107,26 @@ def draw_losses(ax: Axes, losses: dict[str, Array]) -> None:
     ax.set_xticks(SIZES, labels=map(str, SIZES))
     ax.minorticks_off()
     ax.legend(frameon=False)
-    tidy(ax, f"{NUM_CLASSES} classes", "training rows of the class", "log loss of its test rows [nats]")
+    ax.set(
+        title=f"{NUM_CLASSES} classes", xlabel="training rows of the class", ylabel="log loss of its test rows [nats]"
+    )
 
 
 def draw_posterior(ax: Axes, samples: Array, grid: Array, density: Array) -> None:
     """A histogram of the draws of log a of one feature, and the density by quadrature."""
-    ax.hist(np.log(samples), bins=40, density=True, color="0.75", edgecolor=GREY, linewidth=0.4, label="NUTS")
+    ax.hist(np.log(samples), bins=40, density=True, color="0.75", edgecolor="C7", linewidth=0.4, label="NUTS")
     log_grid = np.log(grid)
     ax.plot(log_grid, density / (log_grid[1] - log_grid[0]), color="black", linewidth=1.5, label="quadrature")
     ax.set_xlim(np.log(samples).min(), np.log(samples).max())
     ax.legend(frameon=False)
-    tidy(ax, "the first feature", "log a", "posterior density")
+    ax.set(title="the first feature", xlabel="log a", ylabel="posterior density")
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(samples: int = 400, out: Path = Path()) -> None:
     """The table, the known answer and the picture."""
-    options = parser(__doc__)
-    options.add_argument("--samples", type=at_least(100), default=400, help="draws of each of 4 chains (%(default)s)")
-    chosen = parse(options, argv)
     X, y, test_X, test_y = simulate(np.random.default_rng(0))
     hyperprior = dist.Gamma(SHAPE, RATE).expand((NUM_FEATURES,))
-    settings = {"num_warmup": 300, "num_samples": chosen.samples, "progress_bar": False}
+    settings = {"num_warmup": 300, "num_samples": samples, "progress_bar": False}
     laplace = nb.fit_posterior(model(1.0, 1.0), X, y)
     learnt = nb.fit_nuts(model(hyperprior, hyperprior), X, y, key=jax.random.key(0), **settings)
     print(f"log loss of test rows [nats], by the training rows of their class\n{'':24}", end="")
@@ -138,12 +138,15 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(f"{name:24}" + "".join(f"{cell:8.3f}" for cell in (*cells, loss.mean())))
     grid, density = quadrature(X, y)
     check(learnt, grid, density)
-    picture = figure(10, 4)
+    picture = plt.figure(figsize=(10, 4), layout="constrained")
     left, right = picture.subplots(1, 2)
     draw_losses(left, losses)
     draw_posterior(right, learnt.params["x_prior_a"][:, 0], grid, density[0].sum(axis=1))
-    save(picture, chosen.out, "borrowing.png")
+    picture.savefig(out / "borrowing.png")
 
 
 if __name__ == "__main__":
-    main()
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--samples", type=int, default=400, help="draws of each of 4 chains (%(default)s)")
+    options.add_argument("--out", type=Path, default=Path(), help="folder of the picture (%(default)s)")
+    main(**vars(options.parse_args()))

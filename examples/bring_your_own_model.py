@@ -21,19 +21,21 @@ Source: the prior is Murphy, Conjugate Bayesian analysis of the Gaussian distrib
 # %%
 from __future__ import annotations
 
+import argparse
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import matplotlib.pyplot as plt
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from matplotlib.axes import Axes
 from numpyro.diagnostics import effective_sample_size
 from numpyro.infer import MCMC, NUTS
-from shared import BLUE, GREY, ORANGE, at_least, figure, in_notebook, parse, parser, save, tidy
 
 import bayesnb as nb
 
@@ -43,7 +45,7 @@ Sampler = Callable[[], Draws]
 
 CLASSES, COLUMNS = 3, 4
 MOST_ERRORS = 5
-COLOURS = (BLUE, ORANGE, GREY)
+COLOURS = ("C0", "C1", "C7")
 
 # %% [markdown]
 # **Two programs**, as one writes them for any sampler. They differ in their priors alone.
@@ -157,18 +159,18 @@ def draw_means(ax: Axes, title: str, rows: Draws, recognised: Draws, name: str) 
         ax.hist(draws[0], bins, density=True, color=colour, alpha=0.35, label=labels[0])
         ax.hist(draws[1], bins, density=True, color=colour, histtype="step", linewidth=1.8, label=labels[1])
     ax.legend(frameon=False, fontsize=8)
-    tidy(ax, title, "mean of the first column, by class", "density")
+    ax.set(title=title, xlabel="mean of the first column, by class", ylabel="density")
 
 
 def draw_times(ax: Axes, seconds: dict[str, float]) -> None:
     """Seconds of each way."""
     places = np.arange(len(seconds))[::-1]
-    ax.barh(places, list(seconds.values()), color=[GREY, BLUE, GREY, ORANGE], height=0.6)
+    ax.barh(places, list(seconds.values()), color=["C7", "C0", "C7", "C1"], height=0.6)
     for place, value in zip(places, seconds.values(), strict=True):
         ax.annotate(f"{value:.2f} s", (value, place), (4, 0), textcoords="offset points", va="center")
     ax.set_yticks(places, list(seconds))
     ax.margins(x=0.2)
-    tidy(ax, "time of a second run", "seconds", "")
+    ax.set(title="time of a second run", xlabel="seconds")
 
 
 # %% [markdown]
@@ -177,31 +179,31 @@ def draw_times(ax: Axes, seconds: dict[str, float]) -> None:
 
 
 # %%
-def main(argv: Sequence[str] | None = None) -> None:
+def main(rows: int = 10000, samples: int = 200, out: Path = Path()) -> None:
     """Both programs, both ways, and the picture."""
-    options = parser(__doc__)
-    options.add_argument("--rows", type=at_least(30), default=20_000, help="rows of the program (%(default)s)")
-    options.add_argument("--samples", type=at_least(50), default=1000, help="draws, and steps of warm-up (%(default)s)")
-    chosen = parse(options, argv)
-    X, y = make_insects(chosen.rows)
-    print(f"{chosen.rows:,} rows, {chosen.samples:,} draws\n")
+    X, y = make_insects(rows)
+    print(f"{rows:,} rows, {samples:,} draws\n")
     ways = (
         (insects, "conjugate priors", exact, "exact"),
         (own_priors, "LogNormal scales", on_statistics, "NUTS on statistics"),
     )
-    picture, seconds = figure(13, 4), {}
+    picture, seconds = plt.figure(figsize=(13, 4), layout="constrained"), {}
     axes = picture.subplots(1, 3)
     for ax, (program, priors, recognised, name) in zip(axes, ways, strict=False):
         print(f"{priors}: {program.__name__}")
-        rows, by_rows = timed("NUTS on rows", on_rows(program, X, y, chosen.samples))
-        own, by_own = timed(f"recognised, {name}", recognised(program, X, y, chosen.samples))
+        rows, by_rows = timed("NUTS on rows", on_rows(program, X, y, samples))
+        own, by_own = timed(f"recognised, {name}", recognised(program, X, y, samples))
         require_same_means(rows, own)
         seconds |= {f"{priors}:\nNUTS on rows": by_rows, f"recognised,\n{name}": by_own}
         draw_means(ax, priors, rows, own, name)
     draw_times(axes[2], seconds)
-    save(picture, chosen.out, "bring_your_own_model.png")
+    picture.savefig(out / "bring_your_own_model.png")
 
 
 # %%
 if __name__ == "__main__":
-    main(in_notebook("--rows", "10000", "--samples", "200"))
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--rows", type=int, default=10000, help="rows of the program (%(default)s)")
+    options.add_argument("--samples", type=int, default=200, help="draws, and steps of warm-up (%(default)s)")
+    options.add_argument("--out", type=Path, default=Path(), help="folder of the picture (%(default)s)")
+    main(**vars(options.parse_known_args()[0]))  # of a notebook the arguments are not ours

@@ -17,14 +17,12 @@ Tractable Bayesian learning of tree belief networks (2006), for the mean over tr
 # %%
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib import pyplot as plt
-from shared import in_notebook, parse, parser, save
 from sklearn.metrics import log_loss
 
 import bayesnb as nb
 
-chosen = parse(parser(__doc__), in_notebook())
 NAMES = ["cough", "fever", "fatigue", "rash", "headache"]
 
 # %% [markdown]
@@ -99,7 +97,7 @@ for a in range(len(NAMES)):
         print(f"p({NAMES[b]} - {NAMES[a]}) = {either[a, b]:.2f}")
 picture, axes = plt.subplots(figsize=(6, 4.5), layout="constrained")
 nb.plots.dependence(axes, forests, feature_names=NAMES)
-save(picture, chosen.out, "dependent_features.png")
+picture.savefig("dependent_features.png")
 
 # %% [markdown]
 # **What must hold.**

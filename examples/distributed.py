@@ -30,7 +30,6 @@ from pathlib import Path
 import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from shared import at_least, in_notebook
 
 import bayesnb as nb
 
@@ -57,7 +56,7 @@ def rows(num_rows: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
 
 
 # %%
-def worker(process: int, chosen: argparse.Namespace) -> None:
+def worker(process: int, port: int, processes: int, num_rows: int) -> None:
     """One of the processes: its share of the rows, the fit of all, and the check.
 
     Raises:
@@ -65,10 +64,10 @@ def worker(process: int, chosen: argparse.Namespace) -> None:
     """
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
-    jax.distributed.initialize(f"localhost:{chosen.port}", chosen.processes, process)
+    jax.distributed.initialize(f"localhost:{port}", processes, process)
 
-    X, y = rows(chosen.rows * chosen.processes)
-    own = slice(process * chosen.rows, (process + 1) * chosen.rows)
+    X, y = rows(num_rows * processes)
+    own = slice(process * num_rows, (process + 1) * num_rows)
     by_rows = NamedSharding(Mesh(jax.devices(), ("rows",)), PartitionSpec("rows"))
     X_all, y_all = jax.tree.map(lambda a: jax.make_array_from_process_local_data(by_rows, a[own]), (X, y))
 
@@ -84,7 +83,7 @@ def worker(process: int, chosen: argparse.Namespace) -> None:
         raise SystemExit(f"process {process}: the posterior differs from that of a single fit by {gap:.1e} of itself")
     if process == 0:
         print(
-            f"known answer: {chosen.processes} processes with {chosen.rows} rows each have the posterior of a single "
+            f"known answer: {processes} processes with {num_rows} rows each have the posterior of a single "
             f"fit; the largest relative difference is {gap:.1e}"
         )
 
@@ -126,26 +125,19 @@ def launch(command: Sequence[str], processes: int, seconds: float) -> None:
 
 
 # %% [markdown]
-# **All of it**, with the options of a program.
-
+# **All of it**: this program starts the processes, which are this program too.
 
 # %%
-def main(argv: Sequence[str] | None = None) -> None:
-    """The processes, or one of them."""
+if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--rows", type=at_least(1), default=100_000, help="rows of each process (%(default)s)")
-    options.add_argument("--processes", type=at_least(1), default=2, help="how many processes (%(default)s)")
-    options.add_argument("--seconds", type=at_least(1), default=120, help="time for all of it (%(default)s)")
-    options.add_argument("--process", type=at_least(0), help=argparse.SUPPRESS)
-    options.add_argument("--port", type=at_least(1), help=argparse.SUPPRESS)
-    chosen = options.parse_args(argv)
+    options.add_argument("--rows", type=int, default=100_000, help="rows of each process (%(default)s)")
+    options.add_argument("--processes", type=int, default=2, help="how many processes (%(default)s)")
+    options.add_argument("--seconds", type=int, default=120, help="time for all of it (%(default)s)")
+    options.add_argument("--process", type=int, help=argparse.SUPPRESS)
+    options.add_argument("--port", type=int, help=argparse.SUPPRESS)
+    chosen = options.parse_known_args()[0]  # of a notebook the arguments are not ours
     if chosen.process is None:
         command = [sys.executable, str(this_file()), "--rows", str(chosen.rows), "--processes", str(chosen.processes)]
         launch(command, chosen.processes, chosen.seconds)
     else:
-        worker(chosen.process, chosen)
-
-
-# %%
-if __name__ == "__main__":
-    main(in_notebook())
+        worker(chosen.process, chosen.port, chosen.processes, chosen.rows)

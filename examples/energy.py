@@ -15,11 +15,12 @@ Source: an exercise of lecture notes on Bayes classifiers, with these numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import argparse
+from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from shared import BLUE, ORANGE, figure, parse, parser, save, tidy
 
 import bayesnb as nb
 
@@ -53,7 +54,7 @@ def draw_one(ax: Axes, x: float) -> None:
     """Prior times density of each class; where they cross, the decision changes."""
     grid = np.linspace(-1000, 4000, 2001)[:, None]
     joint = np.exp(ONE.log_joint(grid))
-    styles = [{"color": ORANGE}, {"color": BLUE, "linestyle": "--"}]
+    styles = [{"color": "C1"}, {"color": "C0", "linestyle": "--"}]
     for k, style in enumerate(styles):
         ax.semilogy(grid[:, 0], joint[:, k], label=f"{CLASSES[k]} consumer", **style)
     for boundary in grid[1:][np.diff(ONE.predict(grid)) != 0, 0]:
@@ -62,7 +63,11 @@ def draw_one(ax: Axes, x: float) -> None:
     ax.plot([x, x], np.exp(ONE.log_joint(np.array([[x]])))[0], "ko", markersize=5, label="x = 250 kWh")
     ax.set_ylim(1e-9, 5e-2)
     ax.legend(frameon=False, loc="upper right")
-    tidy(ax, "Prior times density, one feature", "energy of ten days [kWh]", "p(k) p(x | k) [1 / kWh], log scale")
+    ax.set(
+        title="Prior times density, one feature",
+        xlabel="energy of ten days [kWh]",
+        ylabel="p(k) p(x | k) [1 / kWh], log scale",
+    )
 
 
 def draw_two(ax: Axes) -> None:
@@ -75,26 +80,31 @@ def draw_two(ax: Axes) -> None:
     joint = TWO.log_joint(grid)
     odds = (joint[:, 0] - joint[:, 1]).reshape(first.shape)
     ax.contour(first, second, odds, levels=[0.0], colors="black", linewidths=2)
-    ax.plot(*TWO.params["x_loc"][0], "^", color=ORANGE, markersize=9, markeredgecolor="black", label="mean, big")
-    ax.plot(*TWO.params["x_loc"][1], "s", color=BLUE, markersize=9, markeredgecolor="white", label="mean, small = x")
+    ax.plot(*TWO.params["x_loc"][0], "^", color="C1", markersize=9, markeredgecolor="black", label="mean, big")
+    ax.plot(*TWO.params["x_loc"][1], "s", color="C0", markersize=9, markeredgecolor="white", label="mean, small = x")
     ax.plot([], [], color="black", linewidth=2, label="p(big | x) = 1/2")
     ax.legend(loc="lower right", fontsize=9)
     ax.figure.colorbar(shades, ax=ax, label="log p(x) [nats]")
-    tidy(ax, "Density and boundary, two features", "first feature [no unit given]", "second feature [no unit given]")
+    ax.set(
+        title="Density and boundary, two features",
+        xlabel="first feature [no unit given]",
+        ylabel="second feature [no unit given]",
+    )
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(out: Path = Path()) -> None:
     """The two tables and the picture."""
-    options = parse(parser(__doc__), argv)
     x_one, x_two = np.array([[250.0]]), np.array([[2.0, 2.0]])
     report("One feature, x = 250 kWh", ONE, x_one)
     report("Two features, x = (2, 2)", TWO, x_two)
-    picture = figure(11, 4.2)
+    picture = plt.figure(figsize=(11, 4.2), layout="constrained")
     left, right = picture.subplots(1, 2)
     draw_one(left, x_one.item())
     draw_two(right)
-    save(picture, options.out, "energy.png")
+    picture.savefig(out / "energy.png")
 
 
 if __name__ == "__main__":
-    main()
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--out", type=Path, default=Path(), help="folder of the picture (%(default)s)")
+    main(**vars(options.parse_args()))

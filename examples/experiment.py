@@ -22,7 +22,6 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from shared import at_least, in_notebook, parse, parser, save
 from sklearn import datasets
 from sklearn.model_selection import train_test_split
 
@@ -30,21 +29,19 @@ import bayesnb as nb
 from bayesnb.comparison.metrics import accuracy, log_loss  # those of `bayesnb compare`: at most 87.3 nats a row
 
 # %% [markdown]
-# **What is varied**: the set, the size of the training set, and the split, whose seed is its number. As a program it
-# takes options; a notebook has no command line, and five splits of each set.
+# **What is varied**: the set, the size of the training set, and the split, whose seed is its number. There are five
+# splits of each set here, and twenty in the picture below.
 
 # %%
-SETS = {
+LOAD = {
     "iris": datasets.load_iris,
     "wine": datasets.load_wine,
     "breast_cancer": datasets.load_breast_cancer,
     "digits": datasets.load_digits,
 }
-options = parser(__doc__)
-options.add_argument("--sets", choices=SETS, nargs="+", default=list(SETS), help="data sets (all)")
-options.add_argument("--repeats", type=at_least(2), default=20, help="splits of each set and size (%(default)s)")
-options.add_argument("--sizes", type=at_least(20), nargs="+", default=[20, 40, 80], help="training rows (%(default)s)")
-chosen = parse(options, in_notebook("--repeats", "5"))
+SETS = [*LOAD]
+SIZES = [20, 40, 80]
+REPEATS = 5
 
 # %% [markdown]
 # **What is compared.** A fit takes a model and rows.
@@ -65,11 +62,11 @@ METHODS = {
 
 # %%
 runs = []
-for name in chosen.sets:
-    X, y = SETS[name](return_X_y=True)
+for name in SETS:
+    X, y = LOAD[name](return_X_y=True)
     model = nb.NaiveBayes(nb.Normal(), num_classes=int(y.max()) + 1)
-    for size in chosen.sizes:
-        for seed in range(chosen.repeats):
+    for size in SIZES:
+        for seed in range(REPEATS):
             split = train_test_split(X, y, train_size=size, stratify=y, random_state=seed)
             train_X, test_X, train_y, test_y = split
             for method, fit in METHODS.items():
@@ -77,8 +74,8 @@ for name in chosen.sets:
                 scores = {"log_loss": log_loss(log_proba, test_y), "accuracy": accuracy(log_proba, test_y)}
                 runs.append({"set": name, "size": size, "seed": seed, "method": method, **scores})
 runs = pd.DataFrame(runs)
-runs.to_csv(chosen.out / "experiment.csv", index=False)
-print(f"{len(runs):,} fits, seeds 0 to {chosen.repeats - 1}, written to {chosen.out / 'experiment.csv'}")
+runs.to_csv("experiment.csv", index=False)
+print(f"{len(runs):,} fits, seeds 0 to {REPEATS - 1}, written to experiment.csv")
 
 # %% [markdown]
 # **Means and standard errors** of the log loss, in nats a row.
@@ -111,7 +108,7 @@ show("log loss [nats]", table)
 differences = table.drop(columns="full Bayes").sub(table["full Bayes"], axis=0)
 show("log loss more than full Bayes, on the same splits [nats]", differences)
 for (name, size), loss in table.groupby(level=["set", "size"]):
-    if size == min(chosen.sizes) and not loss["full Bayes"].mean() < loss["MLE"].mean():
+    if size == min(SIZES) and not loss["full Bayes"].mean() < loss["MLE"].mean():
         raise SystemExit(f"with {size} rows of {name} full Bayes must lose less than the MLE")
 
 # %% [markdown]
@@ -125,10 +122,10 @@ for (name, size), loss in table.groupby(level=["set", "size"]):
 # %%
 mean, error = mean_and_error(table)
 drawn = ["MLE", "MAP", "full Bayes", "tempered"]
-picture, axes = plt.subplots(1, len(chosen.sets), figsize=(14, 3.6), layout="constrained", squeeze=False)
-for ax, name in zip(axes[0], chosen.sets, strict=True):
+picture, axes = plt.subplots(1, len(SETS), figsize=(14, 3.6), layout="constrained", squeeze=False)
+for ax, name in zip(axes[0], SETS, strict=True):
     curves = {method: (mean.loc[name][method], error.loc[name][method]) for method in drawn}
-    nb.plots.learning_curve(ax, chosen.sizes, curves, "log loss [nats]" if ax is axes[0, 0] else "", log_scale=True)
+    nb.plots.learning_curve(ax, SIZES, curves, "log loss [nats]" if ax is axes[0, 0] else "", log_scale=True)
     ax.set_title(name, fontsize=11, loc="left")
 axes[0, 0].legend(frameon=False)
-save(picture, chosen.out, "experiment.png")
+picture.savefig("experiment.png")

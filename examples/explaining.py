@@ -19,13 +19,14 @@ of naive Bayesian classifier (2004).
 # %%
 from __future__ import annotations
 
-from collections.abc import Sequence
+import argparse
+from pathlib import Path
 from typing import Any
 
 import jax
+import matplotlib.pyplot as plt
 import numpy as np
 from scipy import stats
-from shared import at_least, figure, in_notebook, parse, parser, save
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
@@ -82,26 +83,26 @@ def check(fit: nb.Posterior, X: Array, explanation: nb.results.Explanation) -> N
 # %% All together
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(train: int = 200, draws: int = 1000, out: Path = Path()) -> None:
     """The tables, the known answers and the picture."""
-    options = parser(__doc__)
-    options.add_argument("--train", type=at_least(20), default=200, help="training rows (%(default)s)")
-    options.add_argument("--draws", type=at_least(10), default=1000, help="draws behind the intervals (%(default)s)")
-    chosen = parse(options, argv)
-    fit, X, y, named = fit_tumours(chosen.train)
+    fit, X, y, named = fit_tumours(train)
     row = hardest(fit, X)
-    explanation = nb.explain(fit, X, key=jax.random.key(0), num_draws=chosen.draws, **named)
+    explanation = nb.explain(fit, X, key=jax.random.key(0), num_draws=draws, **named)
     print(explanation.table(row, SHOWN))
     print(f"\nit is {explanation.class_names[y[row]]}; the features that speak most for each class, in nats a row:\n")
     print(nb.top_features(fit, 5, **named))
     print()
     check(fit, X, explanation)
-    picture = figure(13, 5)
+    picture = plt.figure(figsize=(13, 5), layout="constrained")
     left, right = picture.subplots(1, 2, width_ratios=[2, 3])
     nb.plots.contribution_bars(left, explanation, row, count=SHOWN)
     nb.plots.nomogram(right, fit, X, row=row, count=SHOWN, **named)
-    save(picture, chosen.out, "explaining.png")
+    picture.savefig(out / "explaining.png")
 
 
 if __name__ == "__main__":
-    main(in_notebook())
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--train", type=int, default=200, help="training rows (%(default)s)")
+    options.add_argument("--draws", type=int, default=1000, help="draws behind the intervals (%(default)s)")
+    options.add_argument("--out", type=Path, default=Path(), help="folder of the picture (%(default)s)")
+    main(**vars(options.parse_known_args()[0]))  # of a notebook the arguments are not ours

@@ -20,15 +20,16 @@ Source: Aitchison, Goodness of prediction fit (1975); Geisser, Predictive infere
 # %%
 from __future__ import annotations
 
-from collections.abc import Sequence
+import argparse
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator
 from numpyro import handlers
-from shared import BLUE, GREY, ORANGE, at_least, figure, in_notebook, parse, parser, save, tidy
 from sklearn.datasets import load_breast_cancer, load_wine
 
 import bayesnb as nb
@@ -37,9 +38,9 @@ Array = np.ndarray[Any, Any]
 
 FITS = {"MLE": nb.fit_mle, "MAP": nb.fit_map, "exact": nb.fit_posterior}
 STYLES = {
-    "MLE": {"color": ORANGE, "marker": "^", "linestyle": "--"},
-    "MAP": {"color": GREY, "marker": "s", "linestyle": ":"},
-    "exact": {"color": BLUE, "marker": "o", "linestyle": "-"},
+    "MLE": {"color": "C1", "marker": "^", "linestyle": "--"},
+    "MAP": {"color": "C7", "marker": "s", "linestyle": ":"},
+    "exact": {"color": "C0", "marker": "o", "linestyle": "-"},
 }
 
 # %% [markdown]
@@ -147,7 +148,7 @@ def draw(ax: Axes, name: str, task: Task, losses: Array) -> None:
     ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     ax.yaxis.set_major_formatter("{x:g}")
     ax.minorticks_off()
-    tidy(ax, name, "training rows a class", "log loss of test rows [nats]")
+    ax.set(title=name, xlabel="training rows a class", ylabel="log loss of test rows [nats]")
 
 
 # %% [markdown]
@@ -155,17 +156,14 @@ def draw(ax: Axes, name: str, task: Task, losses: Array) -> None:
 
 
 # %%
-def main(argv: Sequence[str] | None = None) -> None:
+def main(repeats: int = 40, out: Path = Path()) -> None:
     """The tables, the known answer and the picture."""
-    options = parser(__doc__)
-    options.add_argument("--repeats", type=at_least(20), default=200, help="data sets, and random splits (%(default)s)")
-    chosen = parse(options, argv)
     tasks = {
-        "rows of the program": simulated(chosen.repeats),
-        "wine": real(load_wine(), chosen.repeats, (5, 10, 20, 30)),
-        "breast_cancer": real(load_breast_cancer(), chosen.repeats, (5, 10, 20, 50, 100, 150)),
+        "rows of the program": simulated(repeats),
+        "wine": real(load_wine(), repeats, (5, 10, 20, 30)),
+        "breast_cancer": real(load_breast_cancer(), repeats, (5, 10, 20, 50, 100, 150)),
     }
-    picture = figure(12, 4)
+    picture = plt.figure(figsize=(12, 4), layout="constrained")
     axes = picture.subplots(1, len(tasks))
     losses = {name: log_losses(task) for name, task in tasks.items()}
     for ax, (name, task) in zip(axes, tasks.items(), strict=True):
@@ -173,9 +171,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         draw(ax, name, task, losses[name])
     axes[0].legend(frameon=False)
     check(losses["rows of the program"])
-    save(picture, chosen.out, "full_bayes.png")
+    picture.savefig(out / "full_bayes.png")
 
 
 # %%
 if __name__ == "__main__":
-    main(in_notebook("--repeats", "40"))
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--repeats", type=int, default=40, help="data sets, and random splits (%(default)s)")
+    options.add_argument("--out", type=Path, default=Path(), help="folder of the picture (%(default)s)")
+    main(**vars(options.parse_known_args()[0]))  # of a notebook the arguments are not ours

@@ -23,12 +23,13 @@ weighting (2013). Calibration error: Guo, Pleiss, Sun and Weinberger, On calibra
 # %%
 from __future__ import annotations
 
-import os
+import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from idx import read_mnist
@@ -37,7 +38,6 @@ from matplotlib.ticker import LogLocator
 from naive_rivals import rivals
 from rich.console import Console
 from rich.progress import track
-from shared import BLUE, GREY, ORANGE, at_least, figure, in_notebook, parse, parser, refuse, save, tidy
 from spam import read_messages
 
 import bayesnb as nb
@@ -61,14 +61,14 @@ MOST_ROWS = 5000
 METRICS = ["log_loss", "calibration_error", "accuracy"]
 EXACT, TEMPERED, WEIGHTED = "exact posterior", "one temperature", "feature weights"
 STYLES = {
-    "smoothed plug-in": {"color": GREY, "marker": "x", "linestyle": ":"},
-    "calibrated plug-in": {"color": GREY, "marker": "+", "linestyle": "--"},
+    "smoothed plug-in": {"color": "C7", "marker": "x", "linestyle": ":"},
+    "calibrated plug-in": {"color": "C7", "marker": "+", "linestyle": "--"},
     EXACT: {"color": "black", "marker": "o", "linestyle": "-"},
-    TEMPERED: {"color": BLUE, "marker": "s", "linestyle": "-"},
-    WEIGHTED: {"color": BLUE, "marker": "D", "linestyle": "--", "markerfacecolor": "none"},
-    "logistic regression": {"color": ORANGE, "marker": "v", "linestyle": "-"},
-    "cross-validated logistic": {"color": ORANGE, "marker": "^", "linestyle": "--"},
-    "random forest": {"color": ORANGE, "marker": "*", "linestyle": ":"},
+    TEMPERED: {"color": "C0", "marker": "s", "linestyle": "-"},
+    WEIGHTED: {"color": "C0", "marker": "D", "linestyle": "--", "markerfacecolor": "none"},
+    "logistic regression": {"color": "C1", "marker": "v", "linestyle": "-"},
+    "cross-validated logistic": {"color": "C1", "marker": "^", "linestyle": "--"},
+    "random forest": {"color": "C1", "marker": "*", "linestyle": ":"},
 }
 
 # %% [markdown]
@@ -130,9 +130,8 @@ def plan(tables: Sequence[Table], sizes: Sequence[int], repeats: int) -> list[tu
 def measure(jobs: Sequence[tuple[Table, int, Split, int]]) -> tuple[pd.DataFrame, float]:
     """Every metric of every fit, and how far weights of one move the exact predictions at most, in nats."""
     records, moved = [], [0.0]
-    for table, repeat, split, size in track(
-        jobs, "fitting", console=Console(stderr=True), disable=in_notebook() is not None
-    ):
+    shown = Console(stderr=True)
+    for table, repeat, split, size in track(jobs, "fitting", console=shown, disable=not shown.is_terminal):
         (X, y), (test_X, test_y) = table.rows(split.train[:size]), table.rows(split.test)
         fits = bayes(table, X, y) | rivals(table, X, y, repeat)
         predicted = {method: fits[method].predict_log_proba(test_X) for method in STYLES}
@@ -184,17 +183,21 @@ def check_identity(moved: float) -> None:
 def draw(cells: pd.DataFrame) -> Figure:
     """Log loss of each cell, tempered against exact, and medians by training rows over the sets with most sizes."""
     losses = cells["log_loss"].unstack("method")
-    picture = figure(13, 5)
+    picture = plt.figure(figsize=(13, 5), layout="constrained")
     left, right = picture.subplots(1, 2)
     for method, size in ((TEMPERED, 4), (WEIGHTED, 8)):
         left.plot(
             losses[EXACT], losses[method], label=method, **{**STYLES[method], "linestyle": "none"}, markersize=size
         )
     ends = [losses[[EXACT, TEMPERED, WEIGHTED]].min().min() / 1.2, losses[EXACT].max() * 1.2]
-    left.plot(ends, ends, color=GREY, linewidth=1, label="no change")
+    left.plot(ends, ends, color="C7", linewidth=1, label="no change")
     left.loglog()
     left.legend(frameon=False)
-    tidy(left, "each data set and size", "log loss of the exact posterior [nats a row]", "tempered [nats a row]")
+    left.set(
+        title="each data set and size",
+        xlabel="log loss of the exact posterior [nats a row]",
+        ylabel="tempered [nats a row]",
+    )
     num_sizes = losses.groupby("data").size()
     largest = num_sizes.index[num_sizes == num_sizes.max()]
     medians = losses.loc[largest].groupby("rows").median()
@@ -204,7 +207,7 @@ def draw(cells: pd.DataFrame) -> Figure:
     right.set_xticks(medians.index, labels=[f"{rows:,}" for rows in medians.index])
     right.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     title = "median" if len(largest) > 1 else "log loss"
-    tidy(right, f"{title} of {', '.join(largest)}", "training rows", "log loss [nats a row]")
+    right.set(title=f"{title} of {', '.join(largest)}", xlabel="training rows", ylabel="log loss [nats a row]")
     for axis in (left.xaxis, left.yaxis, right.yaxis):
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.set_major_formatter("{x:g}")
@@ -218,25 +221,16 @@ def draw(cells: pd.DataFrame) -> Figure:
 
 
 # %%
-def main(argv: Sequence[str] | None = None) -> None:
+def main(
+    data: Path | None = None,
+    sets: Sequence[str] = ("wine", "breast_cancer"),
+    sizes: Sequence[int] = (20, 100),
+    repeats: int = 1,
+    out: Path = Path(),
+) -> None:
     """The tables, the picture and the numbers behind them."""
-    options = parser(__doc__)
-    folder = os.environ.get("BAYESNB_DATA")
-    options.add_argument(
-        "--data", type=Path, default=folder and Path(folder), help="folder of more sets (BAYESNB_DATA)"
-    )
-    options.add_argument("--sets", nargs="+", choices=[*BUILT_IN, *FILES], help="data sets (all that are there)")
-    options.add_argument("--sizes", nargs="+", type=at_least(2), default=[20, 50, 100, 200, 500], help="training rows")
-    options.add_argument("--repeats", type=at_least(1), default=1, help="random splits (%(default)s)")
-    chosen = parse(options, argv)
-    there = [name for name, path in FILES.items() if chosen.data is not None and (chosen.data / path).exists()]
-    try:
-        tables = [read_table(name, chosen.data) for name in chosen.sets or (*BUILT_IN, *there)]
-        jobs = plan(tables, sorted(set(chosen.sizes)), chosen.repeats)
-    except ValueError as error:
-        refuse(options, error)
-    results, moved = measure(jobs)
-    results.to_csv(chosen.out / "honest_confidence.csv", index=False)
+    results, moved = measure(plan([read_table(name, data) for name in sets], sorted(set(sizes)), repeats))
+    results.to_csv(out / "honest_confidence.csv", index=False)
     cells = results.groupby(["data", "rows", "method"], sort=False)[METRICS].mean()
     smallest = results["rows"].min()
     report(cells, "all training sizes")
@@ -244,9 +238,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     print()
     report_tempering(cells)
     check_identity(moved)
-    save(draw(cells), chosen.out, "honest_confidence.png")
+    draw(cells).savefig(out / "honest_confidence.png")
 
 
 # %%
 if __name__ == "__main__":
-    main(in_notebook("--sets", "wine", "breast_cancer", "--sizes", "20", "100"))
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--data", type=Path, metavar="DIR", help="folder of the sets that scikit-learn has not")
+    options.add_argument("--sets", nargs="+", choices=[*BUILT_IN, *FILES], default=["wine", "breast_cancer"])
+    options.add_argument("--sizes", nargs="+", type=int, default=[20, 100], help="training rows")
+    options.add_argument("--repeats", type=int, default=1, help="random splits (%(default)s)")
+    options.add_argument("--out", type=Path, default=Path(), help="folder of the picture (%(default)s)")
+    main(**vars(options.parse_known_args()[0]))  # of a notebook the arguments are not ours

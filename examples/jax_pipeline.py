@@ -18,14 +18,15 @@ by its marginal likelihood; the digits are those of scikit-learn.
 # %%
 from __future__ import annotations
 
-from collections.abc import Sequence
+import argparse
+from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
-from shared import BLUE, GREY, ORANGE, at_least, figure, in_notebook, parse, parser, refuse, save, tidy
 from sklearn.datasets import load_digits
 
 import bayesnb as nb
@@ -104,13 +105,17 @@ def score(name: str, proba: Any, y: Any) -> float:
 
 def draw(losses: Any, pixels: float, learned: float) -> Figure:
     """The loss of the half that the posterior has not seen, step by step."""
-    picture = figure(7, 4)
+    picture = plt.figure(figsize=(7, 4), layout="constrained")
     ax = picture.subplots()
-    ax.semilogy(losses, color=BLUE, linewidth=1, label="training: each half by the other")
-    ax.axhline(pixels, color=ORANGE, linestyle="--", label="test: posterior on pixels")
-    ax.axhline(learned, color=GREY, linestyle=":", linewidth=2, label="test: posterior on the network's features")
+    ax.semilogy(losses, color="C0", linewidth=1, label="training: each half by the other")
+    ax.axhline(pixels, color="C1", linestyle="--", label="test: posterior on pixels")
+    ax.axhline(learned, color="C7", linestyle=":", linewidth=2, label="test: posterior on the network's features")
     ax.legend(frameon=False, fontsize=9)
-    tidy(ax, "A network trained by the exact predictive of its last layer", "step", "log loss [nats], log scale")
+    ax.set(
+        title="A network trained by the exact predictive of its last layer",
+        xlabel="step",
+        ylabel="log loss [nats], log scale",
+    )
     return picture
 
 
@@ -119,16 +124,12 @@ def draw(losses: Any, pixels: float, learned: float) -> Figure:
 
 
 # %%
-def main(argv: Sequence[str] | None = None) -> None:
+def main(steps: int = 60, rows: int = 900, out: Path = Path()) -> None:
     """The table, the picture, and the exported posterior."""
-    options = parser(__doc__)
-    options.add_argument("--steps", type=at_least(1), default=300, help="steps of training (%(default)s)")
-    options.add_argument("--rows", type=at_least(200), default=1797, help="rows, half of them to train (%(default)s)")
-    chosen = parse(options, argv)
     if eqx is None:
-        refuse(options, "this example builds its network with Equinox: pip install equinox")
+        raise SystemExit("this example builds its network with Equinox: pip install equinox")
     digits = load_digits()
-    order = np.random.default_rng(0).permutation(len(digits.target))[: chosen.rows]
+    order = np.random.default_rng(0).permutation(len(digits.target))[:rows]
     x, y = jnp.asarray(digits.data[order] / 16.0, jnp.float32), jnp.asarray(digits.target[order])
     half = len(order) // 2
     x, x_test, y, y_test = x[:half], x[half:], y[:half], y[half:]
@@ -139,18 +140,22 @@ def main(argv: Sequence[str] | None = None) -> None:
     network = eqx.nn.MLP(x.shape[1], NUM_FEATURES, WIDTH, depth=1, key=start)
     posterior = nb.fit_posterior(MODEL, features(network, x), y)
     score("posterior on features, before training", posterior.predict_proba(features(network, x_test)), y_test)
-    network, losses = train(network, x, y, training, chosen.steps)
+    network, losses = train(network, x, y, training, steps)
     posterior = nb.fit_posterior(MODEL, features(network, x), y)
     proba = posterior.predict_proba(features(network, x_test))
     learned = score("posterior on features, after training", proba, y_test)
 
-    pipeline = serve(network, posterior, chosen.out / "posterior.bin")
+    pipeline = serve(network, posterior, out / "posterior.bin")
     gap = float(jnp.abs(pipeline(x_test) - proba).max())
     verdict = "equals" if gap < 1e-4 else "DIFFERS FROM"
     print(f"what was loaded {verdict} the fit: probabilities at most {gap:.0e} apart")
-    save(draw(losses, pixels, learned), chosen.out, "jax_pipeline.png")
+    draw(losses, pixels, learned).savefig(out / "jax_pipeline.png")
 
 
 # %%
 if __name__ == "__main__":
-    main(in_notebook("--steps", "60", "--rows", "900"))
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--steps", type=int, default=60, help="steps of training (%(default)s)")
+    options.add_argument("--rows", type=int, default=900, help="rows, half of them to train (%(default)s)")
+    options.add_argument("--out", type=Path, default=Path(), help="folder of the picture (%(default)s)")
+    main(**vars(options.parse_known_args()[0]))  # of a notebook the arguments are not ours

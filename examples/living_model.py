@@ -19,12 +19,9 @@ probabilities (2002).
 # %%
 from __future__ import annotations
 
-import sys
-
 import matplotlib.pyplot as plt
 import numpy as np
 from numpy.testing import assert_allclose
-from shared import BLUE, GREY, ORANGE, at_least, parse, parser, save, tidy
 
 import bayesnb as nb
 
@@ -33,10 +30,8 @@ import bayesnb as nb
 # never changes.
 
 # %%
-options = parser(__doc__)
-options.add_argument("--rows", type=at_least(300), default=1500, help="rows of each stream (%(default)s)")
-chosen = parse(options, [] if "ipykernel" in sys.modules else None)
-num_rows, num_flags = chosen.rows, 6
+num_rows = 1500
+num_flags = 6
 changes = (num_rows // 3, 2 * num_rows // 3)
 rng = np.random.default_rng(1)
 
@@ -157,13 +152,13 @@ for ax, (name, log_probs) in zip(axes, gains.items(), strict=False):
     ax.set_title(name, fontsize=11, loc="left")
     ax.legend(frameon=False, fontsize=8)
 places = np.arange(len(names))
-axes[2].bar(places, here, 0.6, color=GREY, alpha=0.35, label="here")
+axes[2].bar(places, here, 0.6, color="C7", alpha=0.35, label="here")
 whiskers = np.abs(np.stack([low, high]) - moved.class_probs)
 axes[2].errorbar(
-    places, moved.class_probs, yerr=whiskers, fmt="o", color=BLUE, capsize=4, label="estimated abroad, 90 %"
+    places, moved.class_probs, yerr=whiskers, fmt="o", color="C0", capsize=4, label="estimated abroad, 90 %"
 )
-axes[2].scatter(places, abroad[order], marker="x", color=ORANGE, zorder=3, label="true abroad")
+axes[2].scatter(places, abroad[order], marker="x", color="C1", zorder=3, label="true abroad")
 axes[2].set_xticks(places, clf.classes_)
-tidy(axes[2], "another population", "", "share of the rows")
+axes[2].set(title="another population", ylabel="share of the rows")
 axes[2].legend(frameon=False, fontsize=8, loc="upper center")
-save(picture, chosen.out, "living_model.png")
+picture.savefig("living_model.png")

@@ -15,13 +15,14 @@ chapter Generative and Discriminative Classifiers: Naive Bayes and Logistic Regr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import argparse
+from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from scipy.stats import norm
-from shared import BLUE, GREY, ORANGE, at_least, figure, parse, parser, save, tidy
 from sklearn.linear_model import LogisticRegression
 
 import bayesnb as nb
@@ -34,8 +35,8 @@ VARIANCE = np.tile([0.5, 1.0, 1.5, 2.0], NUM_FEATURES // 4)
 LOC = np.stack([-WEIGHTS, WEIGHTS]) * VARIANCE / 2
 SIZES = (30, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 STYLES = {
-    "Naive Bayes": {"color": BLUE, "marker": "o", "linestyle": "-"},
-    "logistic regression": {"color": ORANGE, "marker": "^", "linestyle": "--"},
+    "Naive Bayes": {"color": "C0", "marker": "o", "linestyle": "-"},
+    "logistic regression": {"color": "C1", "marker": "^", "linestyle": "--"},
 }
 
 
@@ -87,27 +88,32 @@ def draw_errors(ax: Axes, forms: dict[str, Array], best: float) -> None:
         errors = error(values)
         bars = 2 * errors.std(axis=1, ddof=1) / np.sqrt(errors.shape[1])
         ax.errorbar(SIZES, errors.mean(axis=1), bars, label=name, capsize=2, markersize=5, **STYLES[name])
-    ax.axhline(best, color=GREY, linewidth=1, label="the true rule")
+    ax.axhline(best, color="C7", linewidth=1, label="the true rule")
     ax.set_xscale("log")
     ax.legend(frameon=False)
-    tidy(ax, f"{NUM_FEATURES} features, the assumption true", "training rows", "error [share of new rows]")
+    ax.set(
+        title=f"{NUM_FEATURES} features, the assumption true",
+        xlabel="training rows",
+        ylabel="error [share of new rows]",
+    )
 
 
 def draw_weights(ax: Axes, forms: dict[str, Array], place: int) -> None:
     """Estimated against true weights at one size; bars of one standard deviation over repeats."""
-    ax.plot(WEIGHTS, WEIGHTS, color=GREY, linewidth=1, label="the truth")
+    ax.plot(WEIGHTS, WEIGHTS, color="C7", linewidth=1, label="the truth")
     for shift, (name, values) in zip((-0.01, 0.01), forms.items(), strict=True):
         weights, style = values[place, :, :-1], {**STYLES[name], "linestyle": "none"}
         ax.errorbar(WEIGHTS + shift, weights.mean(axis=0), weights.std(axis=0), markersize=4, label=name, **style)
-    tidy(ax, f"{SIZES[place]:,} rows", "true weight [nats a unit of x]", "learnt weight [nats a unit of x]")
+    ax.set(
+        title=f"{SIZES[place]:,} rows",
+        xlabel="true weight [nats a unit of x]",
+        ylabel="learnt weight [nats a unit of x]",
+    )
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(repeats: int = 50, out: Path = Path()) -> None:
     """The table and the picture."""
-    options = parser(__doc__)
-    options.add_argument("--repeats", type=at_least(2), default=50, help="data sets of each size (%(default)s)")
-    chosen = parse(options, argv)
-    forms = learn(chosen.repeats)
+    forms = learn(repeats)
     best = error(np.append(WEIGHTS, 0.0))
     print(f"log odds of Naive Bayes less its affine form: at most {check_affine():.0e}\n")
     print(f"{'':12}{'error':^30}{'error of w, root mean square':^34}")
@@ -118,13 +124,16 @@ def main(argv: Sequence[str] | None = None) -> None:
         far = [np.median(np.sqrt(np.mean((form[:, :-1] - WEIGHTS) ** 2, axis=1))) for form in some]
         print(f"{size:8,}{wrong[0]:16.4f}{wrong[1]:12.4f}{far[0]:22.3f}{far[1]:12.3f}")
     print(f"the true rule{best:11.4f}")
-    picture = figure(12, 4)
+    picture = plt.figure(figsize=(12, 4), layout="constrained")
     left, middle, right = picture.subplots(1, 3)
     draw_errors(left, forms, best)
     draw_weights(middle, forms, SIZES.index(500))
     draw_weights(right, forms, len(SIZES) - 1)
-    save(picture, chosen.out, "logistic.png")
+    picture.savefig(out / "logistic.png")
 
 
 if __name__ == "__main__":
-    main()
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--repeats", type=int, default=50, help="data sets of each size (%(default)s)")
+    options.add_argument("--out", type=Path, default=Path(), help="folder of the picture (%(default)s)")
+    main(**vars(options.parse_args()))

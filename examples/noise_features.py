@@ -18,15 +18,17 @@ Source: Dash and Cooper, Exact model averaging with naive Bayesian classifiers (
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator
 from scipy.special import logsumexp
-from shared import BLUE, GREY, ORANGE, at_least, figure, parse, parser, save, tidy
 from sklearn.datasets import load_wine
 from sklearn.model_selection import train_test_split
 
@@ -41,9 +43,9 @@ NUM_TRAIN = 40
 EXPECTED = 6.5
 MODEL = nb.NaiveBayes(nb.Normal())
 STYLES = {
-    "all features": {"color": ORANGE, "marker": "^", "linestyle": "--"},
-    "averaged, prior 1/2": {"color": BLUE, "marker": "o", "linestyle": "-"},
-    "averaged, prior 6.5 / D": {"color": BLUE, "marker": "s", "linestyle": ":", "markerfacecolor": "white"},
+    "all features": {"color": "C1", "marker": "^", "linestyle": "--"},
+    "averaged, prior 1/2": {"color": "C0", "marker": "o", "linestyle": "-"},
+    "averaged, prior 6.5 / D": {"color": "C0", "marker": "s", "linestyle": ":", "markerfacecolor": "white"},
 }
 
 
@@ -132,39 +134,43 @@ def draw_losses(ax: Axes, losses: Array, noise: Sequence[int]) -> None:
     ax.yaxis.set_major_formatter("{x:g}")
     ax.minorticks_off()
     ax.legend(frameon=False)
-    tidy(ax, f"wine, {NUM_TRAIN} training rows", "noise columns beside the 13", "held-out log loss [nats a row]")
+    ax.set(
+        title=f"wine, {NUM_TRAIN} training rows",
+        xlabel="noise columns beside the 13",
+        ylabel="held-out log loss [nats a row]",
+    )
 
 
 def draw_inclusion(ax: Axes, factors: Array, names: Sequence[str]) -> None:
     """The log Bayes factor of each column of wine, and those of the noise in one line."""
     order = np.argsort(factors[: len(names)])
-    ax.plot(factors[order], range(1, len(names) + 1), linestyle="none", marker="o", color=BLUE)
-    ax.plot(factors[len(names) :], np.zeros(len(factors) - len(names)), linestyle="none", marker="|", color=ORANGE)
-    ax.axvline(0, color=GREY, linewidth=1)
+    ax.plot(factors[order], range(1, len(names) + 1), linestyle="none", marker="o", color="C0")
+    ax.plot(factors[len(names) :], np.zeros(len(factors) - len(names)), linestyle="none", marker="|", color="C1")
+    ax.axvline(0, color="C7", linewidth=1)
     ax.set_yticks(range(len(names) + 1), labels=[f"{SHOWN} of noise", *(names[d] for d in order)], fontsize=8)
-    tidy(ax, "does the column depend on the class?", "log Bayes factor for it [nats]", "")
+    ax.set(title="does the column depend on the class?", xlabel="log Bayes factor for it [nats]")
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(repeats: int = 20, noise: Sequence[int] = NOISE, out: Path = Path()) -> None:
     """The tables, the check and the picture."""
-    options = parser(__doc__)
-    options.add_argument("--repeats", type=at_least(2), default=20, help="random splits (%(default)s)")
-    options.add_argument("--noise", nargs="+", type=at_least(0), default=NOISE, help="numbers of noise columns")
-    chosen = parse(options, argv)
     wine = load_wine()
     X, y = wine.data, wine.target
-    losses = np.array([held_out(X, y, num_noise, chosen.repeats) for num_noise in chosen.noise])
-    report(losses, chosen.noise)
+    losses = np.array([held_out(X, y, num_noise, repeats) for num_noise in noise])
+    report(losses, noise)
     train_X, _, train_y, _ = split(noisy(X, SHOWN, seed=0), y, seed=0)
     found = nb.feature_inclusion(MODEL, train_X, train_y)
     report_inclusion(found, wine.feature_names)
     check_average(X, y)
-    picture = figure(12, 4.5)
+    picture = plt.figure(figsize=(12, 4.5), layout="constrained")
     left, right = picture.subplots(1, 2)
-    draw_losses(left, losses, chosen.noise)
+    draw_losses(left, losses, noise)
     draw_inclusion(right, found.log_bayes_factor, wine.feature_names)
-    save(picture, chosen.out, "noise_features.png")
+    picture.savefig(out / "noise_features.png")
 
 
 if __name__ == "__main__":
-    main()
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--repeats", type=int, default=20, help="random splits (%(default)s)")
+    options.add_argument("--noise", nargs="+", type=int, default=NOISE, help="numbers of noise columns")
+    options.add_argument("--out", type=Path, default=Path(), help="folder of the picture (%(default)s)")
+    main(**vars(options.parse_args()))

@@ -15,15 +15,17 @@ Hoffman and Gelman, The No-U-Turn Sampler (2014); the data are the wines that sc
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from scipy import stats
-from shared import BLUE, GREY, ORANGE, at_least, figure, parse, parser, save, tidy
 from sklearn.datasets import load_wine
 
 import bayesnb as nb
@@ -33,7 +35,7 @@ Array = np.ndarray[Any, Any]
 
 SHOWN = "flavanoids"
 MOST_ERRORS = 5
-COLOURS = (BLUE, ORANGE, GREY)
+COLOURS = ("C0", "C1", "C7")
 PANELS = {
     "class_probs": ("Beta", "probability of the class"),
     "x_loc": ("Student's t", f"mean of {SHOWN} in the class"),
@@ -95,21 +97,18 @@ def draw_distances(ax: Axes, distances: dict[str, Array]) -> None:
     for (name, values), colour, marker in zip(distances.items(), COLOURS, "o^", strict=False):
         ax.plot(values, linestyle="none", color=colour, marker=marker, markersize=4, label=name)
     for height in (-MOST_ERRORS, 0, MOST_ERRORS):
-        ax.axhline(height, color=GREY, linewidth=1, linestyle="-" if height == 0 else "--")
+        ax.axhline(height, color="C7", linewidth=1, linestyle="-" if height == 0 else "--")
     ax.set_ylim(-1.4 * MOST_ERRORS, 1.4 * MOST_ERRORS)
     ax.legend(frameon=False, ncols=2, loc="upper left")
-    tidy(ax, "posterior means less the exact ones", "parameter", "Monte Carlo standard errors")
+    ax.set(title="posterior means less the exact ones", xlabel="parameter", ylabel="Monte Carlo standard errors")
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(samples: int = 1000, out: Path = Path()) -> None:
     """The diagnosis, the summaries, the check and the picture."""
-    options = parser(__doc__)
-    options.add_argument("--samples", type=at_least(100), default=1000, help="draws of each of 4 chains (%(default)s)")
-    chosen = parse(options, argv)
     wine = load_wine()
     model, names = nb.NaiveBayes(nb.Normal()), [str(name) for name in wine.target_names]
     posterior = nb.fit_posterior(model, wine.data, wine.target)
-    keys, size = jax.random.split(jax.random.key(0)), chosen.samples
+    keys, size = jax.random.split(jax.random.key(0)), samples
     started = time.perf_counter()
     draws = nb.fit_nuts(model, wine.data, wine.target, key=keys[0], num_samples=size, num_warmup=size)
     print(f"NUTS in {time.perf_counter() - started:.1f} s, compilation included")
@@ -128,16 +127,19 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     column = wine.feature_names.index(SHOWN)
     shown = marginals(posterior.model.class_concentration, jax.tree.map(lambda table: table[:, column], normal))
-    picture = figure(11, 7.5)
+    picture = plt.figure(figsize=(11, 7.5), layout="constrained")
     axes = picture.subplots(2, 2).ravel()
     for ax, (site, (law, label)) in zip(axes, PANELS.items(), strict=False):
         values = np.asarray(draws.params[site], float)
         draw_marginals(ax, values if values.ndim == 2 else values[:, :, column], shown[site], names)
-        tidy(ax, law, label, "density")
+        ax.set(title=law, xlabel=label, ylabel="density")
     axes[0].legend(frameon=False)
     draw_distances(axes[3], distances)
-    save(picture, chosen.out, "nuts_against_exact.png")
+    picture.savefig(out / "nuts_against_exact.png")
 
 
 if __name__ == "__main__":
-    main()
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--samples", type=int, default=1000, help="draws of each of 4 chains (%(default)s)")
+    options.add_argument("--out", type=Path, default=Path(), help="folder of the picture (%(default)s)")
+    main(**vars(options.parse_args()))

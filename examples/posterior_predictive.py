@@ -16,13 +16,15 @@ Source: Gelman et al., Bayesian Data Analysis, 3rd edition, section 6.3; the dat
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
-from shared import GREY, at_least, figure, parse, parser, save, tidy
 from sklearn.datasets import load_iris
 
 import bayesnb as nb
@@ -44,39 +46,39 @@ def by_class(X: Array, y: Array) -> Array:
 
 def draw(observed: Array, replicated: Array, p_values: Array, names: Sequence[str]) -> Figure:
     """A histogram of the replicated statistics and a line at the observed one, for each statistic and class."""
-    picture = figure(10, 7)
+    picture = plt.figure(figsize=(10, 7), layout="constrained")
     axes = picture.subplots(len(STATISTICS), 3, sharex="row", sharey="row")
     for row, label in enumerate(STATISTICS):
         for k, name in enumerate(names):
             ax = axes[row, k]
-            ax.hist(replicated[:, row, k], bins=30, color="0.75", edgecolor=GREY, linewidth=0.4, label="replicated")
+            ax.hist(replicated[:, row, k], bins=30, color="0.75", edgecolor="C7", linewidth=0.4, label="replicated")
             ax.axvline(observed[row, k], color="black", linewidth=2, label="observed")
-            tidy(ax, f"{name}, p = {p_values[row, k]:.3f}", label, "data sets" if k == 0 else "")
+            ax.set(title=f"{name}, p = {p_values[row, k]:.3f}", xlabel=label, ylabel="data sets" if k == 0 else "")
     axes[0, 0].legend(frameon=False, fontsize=9)
     return picture
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(datasets: int = 1000, out: Path = Path()) -> None:
     """The table and the picture."""
-    options = parser(__doc__)
-    options.add_argument("--datasets", type=at_least(2), default=1000, help="replicated data sets (%(default)s)")
-    chosen = parse(options, argv)
     iris = load_iris()
     X, y = iris.data, iris.target
     posterior = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X, y)
-    many_X, many_y = posterior.generate(key=jax.random.key(0), num_rows=len(y), num_datasets=chosen.datasets)
+    many_X, many_y = posterior.generate(key=jax.random.key(0), num_rows=len(y), num_datasets=datasets)
     observed = by_class(X, y)
     replicated = np.array([by_class(*data) for data in zip(np.asarray(many_X), np.asarray(many_y), strict=True)])
     p_values = (replicated >= observed).mean(axis=0)
-    print(f"{chosen.datasets} replicated data sets of {len(y)} rows")
+    print(f"{datasets} replicated data sets of {len(y)} rows")
     for row, label in enumerate(STATISTICS):
         print(f"\n{label}\n{'class':14}{'observed':>10}{'replicated: median, 95 %':>30}{'p':>8}")
         for k, name in enumerate(iris.target_names):
             low, middle, high = np.quantile(replicated[:, row, k], [0.025, 0.5, 0.975])
             interval = f"{middle:.2f}  [{low:.2f}, {high:.2f}]"
             print(f"{name:14}{observed[row, k]:10.2f}{interval:>30}{p_values[row, k]:8.3f}")
-    save(draw(observed, replicated, p_values, iris.target_names), chosen.out, "posterior_predictive.png")
+    draw(observed, replicated, p_values, iris.target_names).savefig(out / "posterior_predictive.png")
 
 
 if __name__ == "__main__":
-    main()
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--datasets", type=int, default=1000, help="replicated data sets (%(default)s)")
+    options.add_argument("--out", type=Path, default=Path(), help="folder of the picture (%(default)s)")
+    main(**vars(options.parse_args()))

@@ -17,13 +17,14 @@ Source: Nigam, McCallum, Thrun and Mitchell, Text classification from labeled an
 # %%
 from __future__ import annotations
 
-from collections.abc import Sequence
+import argparse
+from pathlib import Path
 from typing import Any
 
 import jax
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from shared import BLUE, GREY, ORANGE, at_least, figure, in_notebook, parse, parser, save, tidy
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
@@ -37,9 +38,9 @@ SIZES = (1, 2, 5, 10, 30)
 NUM_TRAIN, NUM_TEST = 800, 500
 WEIGHTS = {"labelled rows alone": 0.0, "EM, lambda = 0.1": 0.1, "EM, lambda = 1": 1.0}
 STYLES = (
-    {"color": GREY, "marker": "s", "linestyle": ":"},
-    {"color": ORANGE, "marker": "^", "linestyle": "--"},
-    {"color": BLUE, "marker": "o", "linestyle": "-"},
+    {"color": "C7", "marker": "s", "linestyle": ":"},
+    {"color": "C1", "marker": "^", "linestyle": "--"},
+    {"color": "C0", "marker": "o", "linestyle": "-"},
 )
 
 # %% [markdown]
@@ -155,7 +156,7 @@ def draw(ax: Axes, name: str, label: str, values: Array) -> None:
     ax.set_xscale("log")
     ax.set_xticks(SIZES, labels=map(str, SIZES))
     ax.minorticks_off()
-    tidy(ax, name, "" if name else "labelled rows a class", label)
+    ax.set(title=name, xlabel="" if name else "labelled rows a class", ylabel=label)
 
 
 # %% [markdown]
@@ -163,15 +164,12 @@ def draw(ax: Axes, name: str, label: str, values: Array) -> None:
 
 
 # %%
-def main(argv: Sequence[str] | None = None) -> None:
+def main(repeats: int = 2, out: Path = Path()) -> None:
     """The tables, the known answers and the picture."""
-    options = parser(__doc__)
-    options.add_argument("--repeats", type=at_least(2), default=5, help="random splits (%(default)s)")
-    chosen = parse(options, argv)
     X, y = load_digits(return_X_y=True)
     X = X > 8
-    tables = {name: curves(*rows, chosen.repeats) for name, rows in ((TWIN, twin(X, y)), ("digits", (X, y)))}
-    picture = figure(10, 7)
+    tables = {name: curves(*rows, repeats) for name, rows in ((TWIN, twin(X, y)), ("digits", (X, y)))}
+    picture = plt.figure(figsize=(10, 7), layout="constrained")
     axes = picture.subplots(2, 2, sharex=True, sharey="row")
     for (top, bottom), (name, table) in zip(axes.T, tables.items(), strict=True):
         report(f"{name}: {NUM_TRAIN} training rows, {NUM_TEST} held out, by lambda", table)
@@ -180,9 +178,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     axes[0, 1].legend(frameon=False)
     check_labelled(X, y)
     check_model(tables[TWIN])
-    save(picture, chosen.out, "semi_supervised.png")
+    picture.savefig(out / "semi_supervised.png")
 
 
 # %%
 if __name__ == "__main__":
-    main(in_notebook("--repeats", "2"))
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--repeats", type=int, default=2, help="random splits (%(default)s)")
+    options.add_argument("--out", type=Path, default=Path(), help="folder of the picture (%(default)s)")
+    main(**vars(options.parse_known_args()[0]))  # of a notebook the arguments are not ours

@@ -17,13 +17,14 @@ Source: MacKay, Bayesian interpolation (1992); Minka, Estimating a Dirichlet dis
 # %%
 from __future__ import annotations
 
-from collections.abc import Sequence
+import argparse
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from scipy.optimize import minimize_scalar
-from shared import BLUE, GREY, ORANGE, at_least, figure, in_notebook, parse, parser, save, tidy
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
@@ -173,11 +174,11 @@ def check(data: list[tuple[Array, ...]], program: Curves, real: Curves) -> None:
 def draw(top: Axes, bottom: Axes, name: str, curves: Curves) -> None:
     """Means over data sets against the smoothing; a mark at each optimum."""
     evidence = (curves.log_evidence - curves.log_evidence.max(axis=1, keepdims=True)).mean(axis=0) / NUM_TRAIN
-    top.plot(GRID, evidence, color=BLUE)
-    tidy(top, name, "", "log evidence less its maximum\n[nats a row]")
-    bottom.plot(GRID, curves.cross_validated.mean(axis=0), color=ORANGE, label="ten-fold cross-validation")
-    bottom.plot(GRID, curves.held_out.mean(axis=0), color=GREY, linestyle=":", label="held-out rows")
-    tidy(bottom, "", "smoothing l [pseudo-counts a category]", "log loss [nats]")
+    top.plot(GRID, evidence, color="C0")
+    top.set(title=name, ylabel="log evidence less its maximum\n[nats a row]")
+    bottom.plot(GRID, curves.cross_validated.mean(axis=0), color="C1", label="ten-fold cross-validation")
+    bottom.plot(GRID, curves.held_out.mean(axis=0), color="C7", linestyle=":", label="held-out rows")
+    bottom.set(xlabel="smoothing l [pseudo-counts a category]", ylabel="log loss [nats]")
     for ax in (top, bottom):
         ax.set_xscale("log")
         ax.set_xticks([0.01, 0.1, 1, 10, 100], labels=["0.01", "0.1", "1", "10", "100"])
@@ -186,8 +187,8 @@ def draw(top: Axes, bottom: Axes, name: str, curves: Curves) -> None:
             np.exp(np.log(curves.learnt).mean()),
             GRID[curves.cross_validated.mean(axis=0).argmin()],
         )
-        ax.axvline(learnt, color=BLUE, linewidth=1, label="largest evidence")
-        ax.axvline(cross_validated, color=ORANGE, linestyle="--", linewidth=1, label="least cross-validated loss")
+        ax.axvline(learnt, color="C0", linewidth=1, label="largest evidence")
+        ax.axvline(cross_validated, color="C1", linestyle="--", linewidth=1, label="least cross-validated loss")
 
 
 # %% [markdown]
@@ -195,14 +196,11 @@ def draw(top: Axes, bottom: Axes, name: str, curves: Curves) -> None:
 
 
 # %%
-def main(argv: Sequence[str] | None = None) -> None:
+def main(repeats: int = 3, out: Path = Path()) -> None:
     """The tables, the known answers and the picture."""
-    options = parser(__doc__)
-    options.add_argument("--repeats", type=at_least(2), default=20, help="data sets, and random splits (%(default)s)")
-    chosen = parse(options, argv)
-    real = digits(chosen.repeats)
-    curves = {f"rows of the program, l = {TRUE:g}": learn(generated(chosen.repeats)), "digits": learn(real)}
-    picture = figure(10, 6)
+    real = digits(repeats)
+    curves = {f"rows of the program, l = {TRUE:g}": learn(generated(repeats)), "digits": learn(real)}
+    picture = plt.figure(figsize=(10, 6), layout="constrained")
     axes = picture.subplots(2, 2, sharex=True)
     for (top, bottom), (name, some) in zip(axes.T, curves.items(), strict=True):
         report(f"{NUM_TRAIN} training rows, {name}", some)
@@ -210,9 +208,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     axes[0, 0].legend(loc="lower right", framealpha=1.0, edgecolor="white")
     axes[1, 0].legend(*(entries[:2] for entries in axes[1, 0].get_legend_handles_labels()), frameon=False)
     check(real, *curves.values())
-    save(picture, chosen.out, "smoothing.png")
+    picture.savefig(out / "smoothing.png")
 
 
 # %%
 if __name__ == "__main__":
-    main(in_notebook("--repeats", "3"))
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--repeats", type=int, default=3, help="data sets, and random splits (%(default)s)")
+    options.add_argument("--out", type=Path, default=Path(), help="folder of the picture (%(default)s)")
+    main(**vars(options.parse_known_args()[0]))  # of a notebook the arguments are not ours

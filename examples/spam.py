@@ -18,13 +18,13 @@ the SMS Spam Collection (Almeida, Hidalgo and Yamakami 2011), a feature for each
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import argparse
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
-from shared import BLUE, ORANGE, at_least, figure, parse, parser, refuse, save, tidy
 from sklearn.datasets import load_digits
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import train_test_split
@@ -97,12 +97,12 @@ def report(losses: np.ndarray, accuracies: np.ndarray) -> None:
 
 def draw(losses: np.ndarray, accuracies: np.ndarray, subject: str) -> Figure:
     """Both measures with bars of two standard errors against l, l = 0 at the left end of a logarithmic axis."""
-    picture = figure(10, 3.8)
+    picture = plt.figure(figsize=(10, 3.8), layout="constrained")
     places = np.array([STRENGTHS[1] / 5, *STRENGTHS[1:]])
     left, right = picture.subplots(1, 2)
     panels = [
-        (left, losses, "held-out log loss [nats a row], log scale", BLUE),
-        (right, accuracies, "held-out accuracy [share of rows]", ORANGE),
+        (left, losses, "held-out log loss [nats a row], log scale", "C0"),
+        (right, accuracies, "held-out accuracy [share of rows]", "C1"),
     ]
     for ax, values, label, colour in panels:
         mean, deviations = values.mean(axis=0), np.where(np.isfinite(values), values, 0).std(axis=0, ddof=1)
@@ -116,7 +116,7 @@ def draw(losses: np.ndarray, accuracies: np.ndarray, subject: str) -> Figure:
             ax.annotate(" infinite", (places[0], 0.95), xycoords=ax.get_xaxis_transform(), fontsize=9)
         ax.set_xscale("log")
         ax.set_xticks([places[0], 1e-2, 1, 1e2, 1e4], labels=["0 (MLE)", "0.01", "1", "100", "10,000"])
-        tidy(ax, subject, "smoothing l [pseudo-rows]", label)
+        ax.set(title=subject, xlabel="smoothing l [pseudo-rows]", ylabel=label)
     left.set_yscale("log")
     left.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     left.yaxis.set_major_formatter("{x:g}")
@@ -125,24 +125,21 @@ def draw(losses: np.ndarray, accuracies: np.ndarray, subject: str) -> Figure:
     return picture
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(data: Path | None = None, repeats: int = 20, out: Path = Path()) -> None:
     """The tables and the picture."""
-    options = parser(__doc__)
-    options.add_argument("--data", type=Path, metavar="FILE", help="the SMS collection; without it, digits")
-    options.add_argument("--repeats", type=at_least(2), default=20, help="random splits (%(default)s)")
-    chosen = parse(options, argv)
-    try:
-        X, y = load_digits(return_X_y=True) if chosen.data is None else read_messages(chosen.data)
-    except ValueError as error:
-        refuse(options, error)
+    X, y = load_digits(return_X_y=True) if data is None else read_messages(data)
     exercise()
     smoothing()
-    subject, X, num_train = ("digits", X > 8, 200) if chosen.data is None else ("messages", X, min(500, len(y) // 2))
-    losses, accuracies = held_out(X, y, num_train, chosen.repeats)
-    print(f"\n{num_train} training {subject}, the others held out, {chosen.repeats} random splits")
+    subject, X, num_train = ("digits", X > 8, 200) if data is None else ("messages", X, min(500, len(y) // 2))
+    losses, accuracies = held_out(X, y, num_train, repeats)
+    print(f"\n{num_train} training {subject}, the others held out, {repeats} random splits")
     report(losses, accuracies)
-    save(draw(losses, accuracies, f"{num_train} training {subject}"), chosen.out, "spam.png")
+    draw(losses, accuracies, f"{num_train} training {subject}").savefig(out / "spam.png")
 
 
 if __name__ == "__main__":
-    main()
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--data", type=Path, metavar="FILE", help="the SMS collection; without it, digits")
+    options.add_argument("--repeats", type=int, default=20, help="random splits (%(default)s)")
+    options.add_argument("--out", type=Path, default=Path(), help="folder of the picture (%(default)s)")
+    main(**vars(options.parse_args()))

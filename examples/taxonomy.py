@@ -20,12 +20,9 @@ bacterial taxonomy (2007); Drummond and Holte, Cost curves (2006).
 # %%
 from __future__ import annotations
 
-import sys
-
 import matplotlib.pyplot as plt
 import numpy as np
 from numpy.testing import assert_allclose
-from shared import BLUE, ORANGE, at_least, parse, parser, save, tidy
 from sklearn.feature_extraction.text import CountVectorizer
 
 import bayesnb as nb
@@ -34,9 +31,7 @@ import bayesnb as nb
 # **The tree**, and a gene of 600 bases that changes down it.
 
 # %%
-options = parser(__doc__)
-options.add_argument("--reads", type=at_least(200), default=1200, help="reads to place (%(default)s)")
-chosen = parse(options, [] if "ipykernel" in sys.modules else None)
+NUM_READS = 1200
 rng = np.random.default_rng(4)
 BASES, LENGTH, PIECE, WORD = np.array(list("acgt")), 600, 50, 6
 
@@ -71,7 +66,7 @@ def draw_reads(labels: np.ndarray) -> list[str]:
 words = CountVectorizer(analyzer="char", ngram_range=(WORD, WORD))
 y = np.repeat(known, 60)
 X = words.fit_transform(draw_reads(y))
-y_new = rng.choice(genera, chosen.reads)
+y_new = rng.choice(genera, NUM_READS)
 X_new = words.transform(draw_reads(y_new))
 print(f"{X.shape[0]} reads to learn from, {X.shape[1]:,} words, {X.nnz / X.shape[0]:.0f} different ones a read")
 
@@ -149,11 +144,11 @@ for name, clf in (("plain", plain), ("learned power", tempered)):
 # %%
 picture, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
 asked = np.linspace(0.3, 0.999, 40)
-for (name, found), colour, line in zip(trees.items(), (ORANGE, BLUE), ("--", "-"), strict=True):
+for (name, found), colour, line in zip(trees.items(), ("C1", "C0"), ("--", "-"), strict=True):
     share = [holds(found.deepest(confidence=c)[seen], y_new[seen]).mean() for c in asked]
     axes[0].plot(asked, share, color=colour, linestyle=line, label=name)
 axes[0].plot([0.3, 1], [0.3, 1], color="0.6", linewidth=1, label="asked")
-tidy(axes[0], "reads of known genera", "confidence asked for", "share of right nodes")
+axes[0].set(title="reads of known genera", xlabel="confidence asked for", ylabel="share of right nodes")
 axes[0].legend(frameon=False)
 node = "Alpha;I;a"
 label = holds(np.full(len(y_new), node, dtype=object), y_new).astype(int)
@@ -161,4 +156,4 @@ one = {name: found.proba[:, found.nodes.index(node)].clip(0, 1) for name, found 
 nb.plots.cost_curve(axes[1], {name: np.stack([1 - p, p], axis=1) for name, p in one.items()}, label)
 axes[1].set_title(f"{node} or not", fontsize=11, loc="left")
 axes[1].legend(frameon=False)
-save(picture, chosen.out, "taxonomy.png")
+picture.savefig("taxonomy.png")

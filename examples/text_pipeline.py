@@ -19,9 +19,7 @@ Source: Madsen, Kauchak and Elkan, Modeling word burstiness using the Dirichlet 
 # %%
 from __future__ import annotations
 
-import argparse
 import html
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -89,20 +87,16 @@ NOTES = {
 }
 
 
-def read_messages(folder: Path) -> tuple[np.ndarray, np.ndarray]:
+def read_messages(folder: str) -> tuple[np.ndarray, np.ndarray]:
     """Texts and labels of the SMS collection, each message once."""
-    lines = dict.fromkeys((folder / "sms_spam.tsv").read_text(encoding="utf-8").splitlines())
+    lines = dict.fromkeys(Path(folder, "sms_spam.tsv").read_text(encoding="utf-8").splitlines())
     labels, texts = zip(*(line.split("\t", 1) for line in lines), strict=True)
     return np.array([html.unescape(text) for text in texts], dtype=object), np.array(labels)
 
 
-options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-options.add_argument("--data", type=Path, help="folder of sms_spam.tsv (default: the notes of this file)")
-chosen = options.parse_args([] if "ipykernel" in sys.modules else None)
-if chosen.data:
-    if not (chosen.data / "sms_spam.tsv").is_file():
-        options.error(f"--data must name the folder of sms_spam.tsv, got {chosen.data}")
-    texts, y = read_messages(chosen.data)
+MESSAGES = None  # or the folder of sms_spam.tsv
+if MESSAGES:
+    texts, y = read_messages(MESSAGES)
 else:
     notes = [(text.strip(), label) for label, lines in NOTES.items() for text in lines.splitlines()]
     texts, y = np.array([text for text, _ in notes], dtype=object), np.array([label for _, label in notes])

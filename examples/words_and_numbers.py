@@ -18,13 +18,10 @@ Source: McCallum and Nigam, A comparison of event models for naive Bayes text cl
 # %%
 from __future__ import annotations
 
-import sys
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from numpy.testing import assert_allclose, assert_array_equal
-from shared import BLUE, GREY, ORANGE, at_least, parse, parser, save, tidy
 from sklearn.metrics import log_loss
 
 import bayesnb as nb
@@ -34,9 +31,7 @@ import bayesnb as nb
 # a day or more, and those who cannot log in chat at once.
 
 # %%
-options = parser(__doc__)
-options.add_argument("--tickets", type=at_least(100), default=400, help="tickets to learn from (%(default)s)")
-chosen = parse(options, [] if "ipykernel" in sys.modules else None)
+NUM_TICKETS = 400
 rng = np.random.default_rng(3)
 WORDS = {
     "account": "password login locked email code reset device browser profile",
@@ -62,7 +57,7 @@ def draw_tickets(num_rows: int) -> tuple[pd.DataFrame, np.ndarray]:
     return pd.DataFrame({"message": messages, "log_hours": log_hours, "channel": channels}), DESKS[codes]
 
 
-tickets, desks = draw_tickets(chosen.tickets)
+tickets, desks = draw_tickets(NUM_TICKETS)
 new, truth = draw_tickets(2000)
 print(tickets.head(4).to_string(index=False))
 
@@ -114,12 +109,11 @@ print(f"\n{strongest}")
 # never seen has a factor of one.
 
 # %%
-path = chosen.out / "tickets.bayesnb"
-nb.save(clf, path)
-loaded = nb.load(path)
+nb.save(clf, "tickets.bayesnb")
+loaded = nb.load("tickets.bayesnb")
 assert_array_equal(loaded.predict_proba(new), clf.predict_proba(new))
 ticket = {"message": "the courier left my parcel in a puddle", "log_hours": np.log(40.0), "channel": "phone"}
-print(f"\nloaded from {path.name}: {ticket['message']!r} goes to {loaded.predict(ticket)[0]}")
+print(f"\nloaded from tickets.bayesnb: {ticket['message']!r} goes to {loaded.predict(ticket)[0]}")
 
 # %% [markdown]
 # **The picture.** Left: tickets of the two desks by what words and numbers say. Neither axis alone tells them apart;
@@ -131,14 +125,18 @@ print(f"\nloaded from {path.name}: {ticket['message']!r} goes to {loaded.predict
 picture, axes = plt.subplots(1, 2, figsize=(12, 4.4), layout="constrained")
 for_desk, against = (list(clf.classes_).index(desk) for desk in (truth[row], rival))
 evidence = {name: (odds - prior)[:, for_desk] - (odds - prior)[:, against] for name, odds in log_odds.items()}
-for desk, colour, marker in ((truth[row], BLUE, "o"), (rival, ORANGE, "x")):
+for desk, colour, marker in ((truth[row], "C0", "o"), (rival, "C1", "x")):
     own = np.flatnonzero(truth == desk)[:150]
     x, y = evidence["words alone"][own], evidence["numbers alone"][own]
     axes[0].scatter(x, y, s=18, color=colour, marker=marker, alpha=0.6, label=desk)
-axes[0].axline((0, prior[against] - prior[for_desk]), slope=-1, color=GREY, linewidth=1, label="both undecided")
+axes[0].axline((0, prior[against] - prior[for_desk]), slope=-1, color="C7", linewidth=1, label="both undecided")
 x, y = evidence["words alone"][row], evidence["numbers alone"][row]
 axes[0].scatter(x, y, s=120, color="none", edgecolor="black", label="the ticket above")
-tidy(axes[0], f"evidence for {truth[row]} against {rival}, nats", "of the words", "of the hours and the channel")
+axes[0].set(
+    title=f"evidence for {truth[row]} against {rival}, nats",
+    xlabel="of the words",
+    ylabel="of the hours and the channel",
+)
 axes[0].legend(frameon=False, fontsize=8)
 nb.plots.contribution_bars(axes[1], explanation, 0, of=truth[row], count=8)
-save(picture, chosen.out, "words_and_numbers.png")
+picture.savefig("words_and_numbers.png")

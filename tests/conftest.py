@@ -9,6 +9,7 @@ from pathlib import Path
 import hypothesis
 import jax
 import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -122,9 +123,11 @@ def example(monkeypatch):
 def run(example, tmp_path, capsys):
     """Runs an example in process, sees that it wrote its picture and these files, and returns what it printed."""
 
-    def call(name, *args, files=()):
+    def call(name, files=(), **options):
         out = tmp_path / "pictures"
-        example(name).main([*map(str, args), "--out", str(out)])
+        out.mkdir(exist_ok=True)
+        example(name).main(**options, out=out)
+        plt.close("all")
         assert {path.name for path in out.iterdir()} == {f"{name}.png", *files}
         assert (out / f"{name}.png").stat().st_size > 5000
         return capsys.readouterr().out

@@ -2,9 +2,6 @@
 
 import ast
 import re
-import runpy
-import sys
-from types import ModuleType
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -41,31 +38,19 @@ def cells(name):
 
 @pytest.fixture
 def notebook(monkeypatch, tmp_path):
-    """Runs the cells of an example as a notebook does, and returns what they defined."""
+    """Runs the cells of an example as a notebook does, with other constants, and returns what they defined."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(EXAMPLES)
-    monkeypatch.setattr(sys, "argv", ["ipykernel_launcher.py", "-f", "kernel.json"])
-    monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
 
-    def call(name):
+    def call(name, picture=False, **constants):
         scope = {"__name__": "__main__"}
         for heading, source in cells(name):
+            for constant, value in constants.items():
+                source = re.sub(rf"^{constant} = .*", f"{constant} = {value!r}", source, flags=re.M)
             if not heading.strip():
                 exec(compile(source, f"{name}.py", "exec"), scope)
+        plt.close("all")
+        assert not picture or (tmp_path / f"{name}.png").stat().st_size > 5000
         return scope
-
-    return call
-
-
-@pytest.fixture
-def script(monkeypatch, tmp_path):
-    """Runs an example as a program, and returns what it defined."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(EXAMPLES)
-
-    def call(name, *args):
-        monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, args)])
-        return runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
 
     return call
 
@@ -123,26 +108,19 @@ def test_text_pipeline_on_its_own_notes(notebook, capsys):
     assert_allclose(scope["exact"].predict_log_proba(scope["texts"]), expected, atol=1e-9)
 
 
-def test_text_pipeline_on_messages_of_a_file(script, tmp_path, capsys):
+def test_text_pipeline_on_messages_of_a_file(notebook, tmp_path, capsys):
     lines = [
         f"{kind}\t{text} {i}" for i in range(20) for kind, text in [("ham", 'lunch "at" noon'), ("spam", "win &gt;")]
     ]
     (tmp_path / "sms_spam.tsv").write_text("\n".join([*lines, *lines[:3]]), encoding="utf-8")
-    scope = script("text_pipeline", "--data", tmp_path)
+    scope = notebook("text_pipeline", MESSAGES=".")
     assert "40 messages: 20 ham, 20 spam" in capsys.readouterr().out
     assert scope["texts"][1] == "win > 0"
-    with pytest.raises(SystemExit) as stop:
-        script("text_pipeline", "--data", tmp_path / "nowhere")
-    assert stop.value.code == 2
-    assert "--data must name the folder of sms_spam.tsv" in capsys.readouterr().err
 
 
-def test_experiment(script, tmp_path, capsys):
-    args = ("--sets", "wine", "--sizes", 20, 40, "--repeats", 2)
-    scope = script("experiment", *args, "--out", tmp_path / "out")
-    plt.close("all")
-    assert (tmp_path / "out" / "experiment.png").stat().st_size > 5000
-    runs = pd.read_csv(tmp_path / "out" / "experiment.csv")
+def test_experiment(notebook, tmp_path, capsys):
+    scope = notebook("experiment", picture=True, SETS=["wine"], SIZES=[20, 40], REPEATS=2)
+    runs = pd.read_csv(tmp_path / "experiment.csv")
     assert len(runs) == 2 * 2 * len(scope["METHODS"])
     assert "24 fits, seeds 0 to 1" in capsys.readouterr().out
     mle = runs[(runs.method == "MLE") & (runs["size"] == 40)].sort_values("seed")
@@ -163,10 +141,8 @@ def test_migrating(notebook, capsys):
     assert_array_equal(scope["plain"].fit_.params["class_probs"], np.bincount(scope["labels"]) / len(scope["labels"]))
 
 
-def test_living_model(script, tmp_path, capsys):
-    scope, out = script("living_model", "--rows", 900, "--out", tmp_path / "out"), capsys.readouterr().out
-    plt.close("all")
-    assert (tmp_path / "out" / "living_model.png").stat().st_size > 5000
+def test_living_model(notebook, capsys):
+    scope, out = notebook("living_model", picture=True, num_rows=900), capsys.readouterr().out
     jumps, still = scope["gains"].values()
     everything, learned, window = (log_probs.sum() for log_probs in jumps.values())
     assert learned > max(everything, window)
@@ -182,10 +158,8 @@ def test_living_model(script, tmp_path, capsys):
     assert moved > stayed
 
 
-def test_taxonomy(script, tmp_path):
-    scope = script("taxonomy", "--reads", 500, "--out", tmp_path / "out")
-    plt.close("all")
-    assert (tmp_path / "out" / "taxonomy.png").stat().st_size > 5000
+def test_taxonomy(notebook):
+    scope = notebook("taxonomy", picture=True, NUM_READS=500)
     placed, spent = scope["placed"], scope["spent"]
     for confidence in (0.7, 0.9):
         right, _ = placed["learned power", confidence]
@@ -195,10 +169,8 @@ def test_taxonomy(script, tmp_path):
     assert cheapest == ("learned power", "least expected cost")
 
 
-def test_words_and_numbers(script, tmp_path):
-    scope = script("words_and_numbers", "--out", tmp_path / "out")
-    plt.close("all")
-    assert (tmp_path / "out" / "words_and_numbers.png").stat().st_size > 5000
+def test_words_and_numbers(notebook):
+    scope = notebook("words_and_numbers", picture=True)
     words, numbers, both = scope["scores"].values()
     assert both[0] > max(words[0], numbers[0])
     assert both[1] < min(words[1], numbers[1])

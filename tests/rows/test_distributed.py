@@ -171,7 +171,8 @@ def distributed(example, monkeypatch):
 
 @pytest.mark.slow
 def test_two_processes_are_one(distributed, capfd):
-    distributed.main(["--rows", "500"])
+    command = [sys.executable, str(distributed.this_file()), "--rows", "500", "--processes", "2"]
+    distributed.launch(command, 2, seconds=120)
     assert "2 processes with 500 rows each have the posterior of a single fit" in capfd.readouterr().out
 
 
