@@ -75,18 +75,6 @@ def test_known_jax_rows_inside_jit(name):
 
 
 @pytest.mark.slow
-def test_fits_map_over_weights(case):
-    """Bootstrap weights as one vmapped fit equal one fit each."""
-    weights = np.random.default_rng(0).integers(0, 3, (4, len(case.y))).astype(np.float32)
-    model = case.model
-    fit = jax.vmap(lambda w: nb.fit_posterior(model, case.X, case.y, sample_weight=w).log_joint(case.X))
-    many = jax.jit(fit)(weights)
-    for w, table in zip(weights, many, strict=True):
-        one = nb.fit_posterior(model.resolve(case.X, case.y, sample_weight=w), case.X, case.y, sample_weight=w)
-        assert_allclose(table, one.log_joint(case.X), rtol=2e-4, atol=2e-4)
-
-
-@pytest.mark.slow
 def test_fits_map_over_smoothing(case):
     x = jnp.asarray(case.X["ragged"])
     y = jnp.asarray(case.y)

@@ -312,6 +312,11 @@ def test_rows_partly_missing_under_a_full_covariance():
         fit_em(nb.NaiveBayes(nb.MultivariateNormal()), X, [0, 1, 0, 1, 0, 1, -1, -1])
 
 
+def test_other_fits_take_no_unlabelled_rows():
+    with pytest.raises(ValueError, match="unlabelled rows, y = -1, are supported by fit_em and fit_nuts"):
+        nb.fit_posterior(nb.NaiveBayes(nb.Normal()), *GOOD)
+
+
 def test_it_needs_known_values():
     with pytest.raises(ValueError, match="fit_em cannot run inside a JAX transformation"):
         jax.jit(lambda x: fit_em(nb.NaiveBayes(nb.Normal()), x, GOOD[1]).params)(GOOD[0])
