@@ -110,29 +110,6 @@ def test_parameters_of_the_program_make_a_classifier(model):
         nb.PointEstimate(model, {**fit.params, "l": fit.params["l"].T})
 
 
-def test_held_out_predictions_do_not_depend_on_the_spelling(model):
-    own = model.respell(None)
-    rows = {**X, "counts": VISITS[:, None]}
-    assert_allclose(nb.leave_one_out(model, X, LABELS), nb.leave_one_out(own, rows, LABELS), rtol=1e-10)
-    assert_allclose(
-        nb.fit_posterior(model, X, LABELS).log_evidence, nb.fit_posterior(own, rows, LABELS).log_evidence, rtol=1e-12
-    )
-
-
-def flags(X, y):
-    pi = numpyro.sample("pi", dist.Dirichlet(jnp.ones(2)))
-    theta = numpyro.sample("theta", dist.Beta(2.0, 3.0).expand([4, 2]))
-    y = numpyro.sample("y", dist.Categorical(pi), obs=y)
-    numpyro.sample("x", dist.Bernoulli(theta.T[y]), obs=X)
-
-
-@pytest.mark.slow
-def test_the_estimator_takes_a_model_of_one_block():
-    one = nb.from_numpyro(flags, (WORDS, LABELS), label="y")
-    fit = nb.NaiveBayesClassifier(likelihoods=one).fit(WORDS, LABELS)
-    assert_allclose(fit.predict_proba(WORDS), nb.fit_posterior(one, WORDS, LABELS).predict_proba(WORDS), rtol=1e-6)
-
-
 BLOCKS = {**X, "counts": VISITS[:, None]}
 ARRAY = np.hstack(list(BLOCKS.values()))
 NAMES = [f"c{d}" for d in range(ARRAY.shape[1])]
