@@ -7,6 +7,7 @@ because compiling its operations one by one takes ten times as long.
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 import pytest
@@ -57,17 +58,34 @@ def reference_of(model: nb.NaiveBayes) -> dict[str, Any]:
 
 def site_priors(model: nb.NaiveBayes, params: dict[str, Any]) -> dict[str, dist.Distribution]:
     """The distribution of each site of a resolved model, where the sites that it depends on have these values."""
-    with jax.enable_x64(True), jax.numpy_rank_promotion("allow"), handlers.substitute(data=params):
+    with jax.numpy_rank_promotion("allow"), handlers.substitute(data=params):
         trace = handlers.trace(handlers.seed(model.params, 0)).get_trace()
     return {site: trace[site]["fn"] for site in params}
 
 
-def base_support(prior: dist.Distribution) -> constraints.Constraint:
-    """The support of one cell, vector or matrix of a site."""
-    support = prior.support
-    while isinstance(support, constraints.independent):
-        support = support.base_constraint
-    return support
+def site_supports(model: nb.NaiveBayes, params: dict[str, Any]) -> dict[str, constraints.Constraint]:
+    """The support of one cell, vector or matrix of each site."""
+    found = {}
+
+    def look(params: dict[str, Any]) -> None:
+        for site, prior in site_priors(model, params).items():
+            support = prior.support
+            while isinstance(support, constraints.independent):
+                support = support.base_constraint
+            found[site] = support
+
+    jax.eval_shape(look, params)
+    return found
+
+
+REAL = (constraints.real, constraints.real_vector)
+
+
+@jax.jit
+def spreads(model: nb.NaiveBayes, params: dict[str, Any]) -> dict[str, jax.Array]:
+    """The standard deviation of each real site, given the sites that it depends on."""
+    supports, priors = site_supports(model, params), site_priors(model, params)
+    return {site: jnp.sqrt(priors[site].variance) for site, support in supports.items() if support in REAL}
 
 
 def draw(model: nb.NaiveBayes, seed: int = 0) -> dict[str, Any]:
@@ -75,14 +93,15 @@ def draw(model: nb.NaiveBayes, seed: int = 0) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     with jax.enable_x64(True):
         mean = to_numpy(reference_of(model))
+        supports, spread = site_supports(model, mean), to_numpy(spreads(model, mean))
     shaken = {}
-    for site, prior in site_priors(model, mean).items():
-        value, support = mean[site], base_support(prior)
+    for site, value in mean.items():
+        support = supports[site]
         noise = np.exp(0.5 * rng.normal(size=value.shape))
         if support.is_discrete:
             shaken[site] = value
-        elif support in (constraints.real, constraints.real_vector):
-            shaken[site] = value + np.log(noise) * np.sqrt(prior.variance)
+        elif support in REAL:
+            shaken[site] = value + np.log(noise) * spread[site]
         elif support == constraints.positive_definite:
             tilt = np.eye(value.shape[-1]) + 0.2 * rng.normal(size=value.shape)
             scale = np.sqrt(np.diagonal(value, axis1=-2, axis2=-1))
@@ -126,9 +145,10 @@ def mode_is_stationary(case: Case) -> None:
     model = nb.fit_posterior(case.model, statistics=nb.merge(statistics, statistics)).model
     with jax.enable_x64(True):
         mode = mode_of(model)
-        gradient = slope_of_the_prior(model, mode)
-    for site, prior in site_priors(model, mode).items():
-        value, slope, support = np.asarray(mode[site]), np.asarray(gradient[site]), base_support(prior)
+        gradient, spread = slope_of_the_prior(model, mode), spreads(model, mode)
+        supports = site_supports(model, mode)
+    for site, support in supports.items():
+        value, slope = np.asarray(mode[site]), np.asarray(gradient[site])
         if support.is_discrete:
             continue
         if support in (constraints.simplex, constraints.unit_interval):
@@ -143,7 +163,8 @@ def mode_is_stationary(case: Case) -> None:
         elif support == constraints.positive:
             slope = slope * np.maximum(np.abs(value), 1e-12)
         else:
-            slope = slope * np.sqrt(prior.variance)
+            assert support in REAL
+            slope = slope * np.asarray(spread[site])
         assert_allclose(slope, 0.0, atol=1e-9, err_msg=site)
 
 

@@ -67,16 +67,17 @@ def test_the_end_is_stationary(name):
     """The gradient of the objective vanishes, along the simplex for probabilities and in units of the others."""
     model, X, y = half_labelled(name)
     found = fit_em(model, X, y, tolerance=1e-18)
-    priors = laws.site_priors(found.model, found.params)
+    with jax.enable_x64(True):
+        supports, spreads = laws.site_supports(found.model, found.params), laws.spreads(found.model, found.params)
 
     def moved(site, value, step):
-        support = laws.base_support(priors[site])
+        support = supports[site]
         if support == constraints.simplex:
             return jax.nn.softmax(jnp.log(value) + step, axis=-1)
         if support == constraints.unit_interval:
             return jax.nn.sigmoid(jnp.log(value) - jnp.log1p(-value) + step)
-        if support in (constraints.real, constraints.real_vector):
-            return value + step * np.sqrt(priors[site].variance)
+        if support in laws.REAL:
+            return value + step * spreads[site]
         if support == constraints.positive_definite:
             return value * jnp.exp(step + jnp.swapaxes(step, -1, -2))
         return value * jnp.exp(step)
