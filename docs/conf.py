@@ -18,7 +18,7 @@ os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # kernel
 project = "bayesnb"
 author = "The bayesnb developers"
 project_copyright = "The bayesnb developers"
-version = release = "0.1.0"
+version = release = "0.2.0.dev0"
 
 extensions = [
     "myst_nb",
