@@ -1,14 +1,9 @@
 """A schema read from a file is one that fitting could have made, or it is refused by the part that is wrong."""
 
 from dataclasses import replace
-from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
 
-import bayesnb as nb
 from bayesnb.files.storage.saved_estimators import check_schema
 from bayesnb.frames.blocks import BlocksSchema
 from bayesnb.frames.columns import Column
@@ -52,13 +47,3 @@ def test_a_schema_that_no_fit_makes_is_refused(schema, sentence):
 @pytest.mark.parametrize("schema", [OF_FRAME, OF_CODES, OF_NUMBERS, OF_BLOCKS])
 def test_a_schema_that_fits_make_is_accepted(schema):
     check_schema(schema)
-
-
-def test_estimators_of_version_0_1_0_have_the_same_answers():
-    """That version wrote frames and arrays as two classes; the probabilities are its own."""
-    clf = nb.load(Path(__file__).parent / "estimator_of_0_1_0.safetensors")
-    table = pd.DataFrame({"size": [0.5, np.nan], "colour": ["v", "u"]})
-    rows = {"words": np.array([[2, 0, 1], [0, 3, 0]]), "table": table, "codes": np.array([[0, 2, 4], [1, 1, 0.0]])}
-    assert_allclose(clf.predict_proba(rows)[:, 0], [0.06159336468145389, 0.8830360279312639], rtol=1e-12)
-    assert clf.likelihoods_["codes[2]"] == "Poisson"
-    assert clf.partial_fit(rows, ["a", "b"]).class_count_.tolist() == [21, 21]

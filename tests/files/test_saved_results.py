@@ -9,7 +9,7 @@ import bayesnb as nb
 from bayesnb.arrays.placement import pytree
 from bayesnb.families.parts.statistics import Statistics
 from bayesnb.files.sources.source import StreamError
-from bayesnb.files.storage import tensors
+from bayesnb.files.storage import saved_results, tensors
 from bayesnb.files.storage.saved_results import check_statistics
 from tests import cases
 from tests.altered import alterations
@@ -108,6 +108,13 @@ def cut(header, arrays, key="class_counts"):
     arrays[name] = arrays[name][:-1]
 
 
+def of_others(header, arrays):
+    """The statistics of fewer columns than the prior has."""
+    for code in fields(header, "statistics")["blocks"]["dict"][0][1]["node"][1].values():
+        if arrays[code["array"]].ndim == 2:
+            arrays[code["array"]] = arrays[code["array"]][:, :-1]
+
+
 def put(*names, value):
     def change(header, arrays):
         code = family(header, *names[:-1])[1][names[-1]]
@@ -121,12 +128,15 @@ def put(*names, value):
     ("change", "words"),
     [
         (cut, "successes must be numbers of 32 or 64 bits, of shape"),
-        (put("model", "a", value=np.nan), "Bernoulli: a must be positive and finite"),
+        (put("prior", "a", value=np.nan), "Bernoulli: a must be positive and finite"),
         (put("prior", "b", value=-1.0), "Bernoulli: b must be positive and finite"),
-        (lambda h, _: fields(h, "model").update(num_classes="2"), "num_classes must be a positive int, got '2'"),
-        (lambda h, _: fields(h, "model").update(num_classes=3), r"class_concentration must be numbers .* \(3,\)"),
-        (lambda h, _: fields(h, "model").update(single="x"), "single='x'"),
-        (lambda h, _: h["result"]["node"][1].pop("model"), "a Posterior has the fields prior, model, statistics"),
+        (lambda h, _: fields(h, "prior").update(num_classes="2"), "num_classes must be a positive int, got '2'"),
+        (lambda h, _: fields(h, "prior").update(num_classes=3), r"class_concentration must be numbers .* \(3,\)"),
+        (lambda h, _: fields(h, "prior").update(single="x"), "single='x'"),
+        (lambda h, _: h["result"]["node"][1].pop("prior"), "a Posterior has the fields prior, model, statistics"),
+        (lambda h, _: fields(h).update(class_probs=[0.5, 0.6]), "class_probs must be non-negative and sum to 1"),
+        (lambda h, _: fields(h).update(model=fields(h)["prior"]), "model of a posterior must be its prior, updated by"),
+        (of_others, r"block 'x' has the shape \(2, 3\) in the model and \(2, 2\) in the statistics"),
         (lambda h, _: fields(h, "prior")["columns"]["dict"][0].__setitem__(1, 4), r"a must be numbers .* \(2, 4\)"),
         (lambda h, _: family(h, "prior").__setitem__(0, "Bernuli"), "'Bernuli' is not a part of a result"),
         (lambda _, a: a.pop("0"), "the array '0' is missing"),
@@ -140,10 +150,18 @@ def test_a_refusal_names_the_file_and_the_part(change, words, tmp_path):
         nb.load(tmp_path / "fit")
 
 
+def test_a_refusal_comes_before_the_update(tmp_path, monkeypatch):
+    nb.save(nb.fit_posterior(MODEL, X, Y), tmp_path / "fit")
+    altered(tmp_path / "fit", put("prior", "a", value=np.nan))
+    monkeypatch.setattr(saved_results, "update", lambda *_: pytest.fail("something was built"))
+    with pytest.raises(nb.StorageError, match="a must be positive and finite"):
+        nb.load(tmp_path / "fit")
+
+
 @pytest.mark.parametrize("name", ["normal", "covariance"])
 def test_a_place_that_no_square_holds_is_refused(name, tmp_path):
     nb.save(of_case(name, nb.fit_posterior)[0](), tmp_path / "fit")
-    altered(tmp_path / "fit", put("model", "loc", value=1e200))
+    altered(tmp_path / "fit", put("prior", "loc", value=1e200))
     with pytest.raises(nb.StorageError, match="loc must be at most 5"):
         nb.load(tmp_path / "fit")
 

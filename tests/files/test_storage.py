@@ -6,7 +6,7 @@ import os
 import struct
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cache
 
 import jax
@@ -76,6 +76,38 @@ def test_every_family_comes_back(name, tmp_path):
     assert_identical(again, fit)
     assert_array_equal(again.log_joint(rows), fit.log_joint(rows))
     assert again.log_evidence == fit.log_evidence
+
+
+def parts(path):
+    """The names of the fields of a saved result."""
+    return {*tensors.read(path)[0]["result"]["node"][1]}
+
+
+@pytest.mark.parametrize("name", cases.by_default(cases.NAMES, "bernoulli", "normal", "covariance", "histogram"))
+def test_a_posterior_is_stored_by_its_causes_as_the_host_updates_alike_each_time(name, tmp_path):
+    model, rows, y = cases.make(name)
+    fit = nb.fit_posterior(model, rows, y)
+    assert_identical(fit.prior.update(fit.statistics), fit.prior.update(fit.statistics))
+    beside = {"weights"} if fit.weights is not None else set()
+    assert parts(saved(fit, tmp_path)) == {"prior", "statistics"} | beside
+    probs = np.full(fit.statistics.num_classes, 1 / fit.statistics.num_classes)
+    moved = fit.with_class_probs(probs)
+    assert parts(saved(moved, tmp_path)) == {"prior", "statistics", "class_probs"} | beside
+    assert_identical(nb.load(tmp_path / "fit.bayesnb"), moved)
+
+
+def test_what_xla_computed_in_another_way_is_stored_as_it_is(tmp_path):
+    rows = jnp.asarray(np.random.default_rng(0).normal(3.0, 7.0, (50, 8)))
+    fit = jax.jit(lambda X, y: nb.fit_posterior(nb.NaiveBayes(nb.Normal(), num_classes=2), X, y))(
+        rows, jnp.arange(50) % 2
+    )
+    assert_identical(nb.load(saved(fit, tmp_path)), fit)
+    rounded = replace(fit, model=jax.tree.map(lambda leaf: jnp.nextafter(leaf, 2 * leaf), fit.model))
+    assert parts(saved(rounded, tmp_path)) == {"prior", "statistics", "model"}
+    assert_identical(nb.load(tmp_path / "fit.bayesnb"), rounded)
+    other = replace(fit, model=fit.prior)
+    with pytest.raises(nb.StorageError, match="the model of a posterior must be its prior, updated by"):
+        nb.save(other, tmp_path / "other")
 
 
 def test_fields_of_an_own_family_have_any_name(tmp_path):
@@ -229,7 +261,7 @@ def test_files_that_are_not_there_or_of_others(tmp_path):
 
 
 def test_other_formats_are_named(tmp_path):
-    for written, advice in (("bayesnb result 2", "update bayesnb"), ("bayesnb stream 2", "a file that nb.save wrote")):
+    for written, advice in (("bayesnb result 3", "update bayesnb"), ("bayesnb stream 2", "a file that nb.save wrote")):
         tensors.write(tmp_path / "fit", {"format": written, "result": None}, {})
         with pytest.raises(nb.StorageError, match=f"has the format '{written}' .*{advice}"):
             nb.load(tmp_path / "fit")
@@ -289,8 +321,9 @@ def test_the_header_is_json_that_others_can_read(whole):
     content = whole[1]
     (size,) = struct.unpack("<Q", content[:8])
     header = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["bayesnb"])
-    assert header["format"] == "bayesnb result 1"
+    assert header["format"] == "bayesnb result 2"
     assert header["result"]["node"][0] == "Posterior"
+    assert set(header["result"]["node"][1]) == {"prior", "statistics"}
 
 
 # results saved to, and loaded from, bytes and open files
