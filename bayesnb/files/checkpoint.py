@@ -18,7 +18,7 @@ from bayesnb.families.views import Views
 from bayesnb.files.sources.source import Position, StreamError
 from bayesnb.files.sources.streams import BlockSource
 from bayesnb.files.storage import tensors
-from bayesnb.files.storage.saved_results import check_result
+from bayesnb.files.storage.saved_results import check_statistics
 from bayesnb.files.whole_file import require_file
 from bayesnb.forests.fit import forest_statistics
 from bayesnb.rows import arguments
@@ -130,8 +130,7 @@ class Checkpoint:
             if arrays[name].shape != leaf.shape or arrays[name].dtype.kind not in "iuf":
                 raise ValueError(f"{name} must be numbers of the shape {leaf.shape}, got {arrays[name].shape}")
         statistics = jax.tree.unflatten(structure, [arrays[name] for name in wanted])
-        check_result(statistics)
-        return statistics
+        return check_statistics(statistics)
 
     def save(self, state: StreamState, *, only_if_due: bool = False) -> None:
         """Write the checkpoint, replacing the old one atomically; StreamError if it cannot be written."""

@@ -169,7 +169,7 @@ def fit_averaged(
         array([[0.86, 0.14]])
     """
     model, statistics, _, odds = _compare(model, X, y, prior, sample_weight, statistics)
-    updated, pooled = compute(_posteriors, model, statistics)
+    updated, pooled = compute(update_both, model, statistics)
     return AveragedPosterior(Posterior(model, updated, statistics), pooled, odds)
 
 
@@ -206,7 +206,7 @@ def _log_bayes_factors(model: NaiveBayes, statistics: ModelStatistics) -> dict[s
 
 
 @jax.jit
-def _posteriors(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, dict[str, Family]]:
+def update_both(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, dict[str, Family]]:
     """The posteriors with parameters by class, and by block those with one set of parameters for all classes."""
     pooled = statistics.pool()
     common = {name: _one_class(family).update(pooled[name]) for name, family in model.families.items()}

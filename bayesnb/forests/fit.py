@@ -19,10 +19,11 @@ from bayesnb.arrays.placement import to_host
 from bayesnb.arrays.typing import ArrayLike, LabelsLike, Rows
 from bayesnb.fits.closed_form import conjugate, fit_posterior
 from bayesnb.forests.columns import find_segments, has_categories, lay_out
-from bayesnb.forests.pairs import count_pairs
+from bayesnb.forests.pairs import PairStatistics, count_pairs
 from bayesnb.forests.results import ForestPosterior, ForestStatistics, forest_evidence
 from bayesnb.forests.structures import STRUCTURES, largest_branching, log_weights
 from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.results.classifier import Posterior
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import columns_in
 from bayesnb.rows.labelled_rows import Specification, label_rows
@@ -88,21 +89,19 @@ def fit_forests(
             "give rows, or statistics of pairs and not both: those of nb.stream(model, ..., pairs=True), or the "
             "attribute of a ForestPosterior"
         )
-    fit = fit_statistics(model, statistics, structure)
+    of_model = ModelStatistics(statistics.class_counts, statistics.blocks, classes=statistics.classes)
+    return add_pairs(fit_posterior(model, statistics=of_model), statistics.pairs, structure)
+
+
+def add_pairs(posterior: Posterior, pairs: PairStatistics, structure: str = "average") -> ForestPosterior:
+    """The posterior with the statistics of its pairs, the segments of its columns and, if "best", that forest."""
+    columns: Any = posterior.model.columns
+    found = [find_segments(family, columns[name]) for name, family in posterior.model.families.items()]
+    fit = ForestPosterior(posterior, pairs, structure=structure, segments=tuple(chain.from_iterable(found)))
     if structure != "best":
         return fit
     evidence, back = forest_evidence(fit), fit.layout.back
     return replace(fit, parents=largest_branching(log_weights(evidence)[np.ix_(back, back)]))
-
-
-def fit_statistics(model: NaiveBayes, statistics: ForestStatistics, structure: str = "average") -> ForestPosterior:
-    """The posterior of these statistics, without the edges of the "best" forest."""
-    of_model = ModelStatistics(statistics.class_counts, statistics.blocks, classes=statistics.classes)
-    posterior = fit_posterior(model, statistics=of_model)
-    columns: Any = posterior.model.columns
-    found = [find_segments(family, columns[name]) for name, family in posterior.model.families.items()]
-    segments = tuple(chain.from_iterable(found))
-    return ForestPosterior(posterior, statistics.pairs, structure=structure, segments=segments)
 
 
 def forest_statistics(

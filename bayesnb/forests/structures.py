@@ -32,13 +32,6 @@ def largest_branching(weights: Array) -> Array:
     return np.where(parents == size, -1, parents)
 
 
-def is_forest(parents: Array, size: int) -> bool:
-    """True if these are the parents of so many nodes, -1 for roots, without circles."""
-    if np.shape(parents) != (size,) or np.asarray(parents).dtype.kind != "i":
-        return False
-    return bool(((parents >= -1) & (parents < size)).all()) and not len(_circle(parents))
-
-
 def _arborescence(weights: Array, root: int) -> Array:
     """The parents in the largest tree of all nodes below the root, whose own entry is -1.
 

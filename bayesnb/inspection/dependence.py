@@ -14,11 +14,12 @@ from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import fill_masked_codes, to_host
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families import FAMILIES, Family
+from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.forests.columns import find_places, has_categories, lay_out, normal_prior
 from bayesnb.forests.edges import Parts, log_evidence_ratios, take_labels
-from bayesnb.forests.fit import fit_statistics
+from bayesnb.forests.fit import add_pairs
 from bayesnb.forests.pairs import PairStatistics, count_pairs, join_segments, merge_labels
-from bayesnb.forests.results import ForestPosterior, ForestStatistics, forest_parts
+from bayesnb.forests.results import ForestPosterior, forest_parts
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.stable import NEVER
 from bayesnb.primitives.codes import starts_of
@@ -182,7 +183,7 @@ def dependence(
     rows = replace(rows, families=families)
     of_rows, pairs = summarise(rows), count_pairs(layout, rows)
     specification = NaiveBayes(families, num_classes=rows.num_classes)
-    fit = fit_statistics(specification, ForestStatistics(of_rows.class_counts, of_rows.blocks, pairs))
+    fit = add_pairs(fit_posterior(specification, statistics=of_rows), pairs)
     names = [str(d) if single else f"{name}_{d}" for name, x in arrays.items() for d in range(x.shape[1])]
     places, starts = find_places(layout, families, arrays), starts_of(pairs.categories.sizes)
     codes = (column[column < starts[d + 1]] for d, column in enumerate(places.T))

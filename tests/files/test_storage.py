@@ -88,7 +88,7 @@ def test_a_posterior_is_stored_by_its_causes_as_the_host_updates_alike_each_time
     model, rows, y = cases.make(name)
     fit = nb.fit_posterior(model, rows, y)
     assert_identical(fit.prior.update(fit.statistics), fit.prior.update(fit.statistics))
-    beside = {"weights"} if fit.weights is not None else set()
+    beside = {"powers"} if fit.powers is not None else set()
     assert parts(saved(fit, tmp_path)) == {"prior", "statistics"} | beside
     probs = np.full(fit.statistics.num_classes, 1 / fit.statistics.num_classes)
     moved = fit.with_class_probs(probs)

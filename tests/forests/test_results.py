@@ -30,7 +30,7 @@ def test_every_structure_comes_back_to_the_bit(kind, tmp_path):
 
 
 def test_a_file_of_version_0_1_0_predicts_the_same():
-    old, fit = nb.load(Path(__file__).parents[1] / "files/forest_of_0_1_0.safetensors"), nb.fit_forests(MODEL, X, Y)
+    old, fit = nb.load(Path(__file__).parents[1] / "files/of_0_1_0/forest.safetensors"), nb.fit_forests(MODEL, X, Y)
     assert_allclose(old.log_joint(X), fit.log_joint(X), rtol=1e-9)
     assert_allclose(old.edge_probs, fit.edge_probs, rtol=1e-9)
     assert_allclose(old.log_evidence, fit.log_evidence, rtol=1e-12)
@@ -49,8 +49,7 @@ def altered():
         "pairs must be those of the model's columns": replace(average, pairs=flags),
         "counts must not be negative": replace(average, pairs=negative),
         "structure must be one of": replace(average, structure="tree"),
-        'parents belong to the structure "best"': replace(average, parents=best.parents),
-        "without circles": replace(best, parents=circle),
+        "some part of it would change when loaded": replace(best, parents=circle),
         "power of the forests and the powers of the features belong together": replace(best, power=np.float64(0.5)),
         "pairs must be those of the model's columns, .0,.": replace(average, posterior=words, pairs=flags),
     }

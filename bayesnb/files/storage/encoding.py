@@ -23,8 +23,8 @@ from bayesnb.arrays.class_table import ClassTable
 from bayesnb.arrays.placement import allow_promotion, fields_of
 from bayesnb.families import Family, NormalScores
 from bayesnb.families.parts.statistics import Statistics
-from bayesnb.files.storage.saved_estimators import check_estimator
-from bayesnb.files.storage.saved_results import check_result
+from bayesnb.files.storage.saved_estimators import LEARNED
+from bayesnb.files.storage.saved_results import effects_of, kept_beside, rebuild
 from bayesnb.files.storage.version_0_1_0 import renew
 from bayesnb.fits.averaged import AveragedPosterior
 from bayesnb.fits.bootstrap import Bootstrap
@@ -41,23 +41,17 @@ from bayesnb.frames.words import WordColumn, make, plain_params, vectorizer_of
 from bayesnb.model.links import TRANSFORMS, ChangedLaw, Part, Positions, name_of
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.spelling import Cells, Site, Spelling
-from bayesnb.results.classifier import PointEstimate, Posterior
+from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
 
-RESULTS = (
+NODES = (
     PointEstimate, EMEstimate, Posterior, EmpiricalPosterior, AveragedPosterior, Draws, HierarchicalDraws, Bootstrap,
-    ForestPosterior, ForestStatistics, MultiLabel, NaiveBayes, ModelStatistics,
+    ForestPosterior, ForestStatistics, MultiLabel, NaiveBayes, ModelStatistics, NormalScores, PairStatistics,
+    JointStatistics, Schema, BlocksSchema, Column, WordColumn, ClassTable,
 )  # fmt: skip
-"""Types that can be saved, besides the estimator."""
-
-PARTS = (NormalScores, PairStatistics, JointStatistics, Schema, BlocksSchema, Column, WordColumn, ClassTable)
-"""Types of their parts, besides families and statistics."""
-
-LEARNED = ("classes_", "schema_", "statistics_", "fit_", "n_features_in_", "feature_names_in_", "_declared")
-"""Attributes of a fitted estimator, besides its parameters: names of columns if they have any, and whether classes were
-declared."""
+"""Types of results and of their parts, besides families and their statistics."""
 
 SPELLED = (Spelling, Site, Part, Cells, Positions)
 """How a recognised model shows its parameters: names, axes, and links from a fixed list."""
@@ -83,7 +77,8 @@ def encode(value: Any, arrays: Arrays) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.kind in "UO" and value.ndim == 1:
         return {"labels": [value.dtype.str, [encode(label, arrays) for label in value.tolist()]]}
     if isinstance(value, np.ndarray | np.generic | jax.Array):
-        key = str(len(arrays))
+        # an estimator and its fit have the same statistics
+        key = next((key for key, array in arrays.items() if array is value), str(len(arrays)))
         arrays[key] = np.asarray(value)
         kind = "jax" if isinstance(value, jax.Array) else "number" if isinstance(value, np.generic) else "array"
         return {kind: key}
@@ -98,7 +93,8 @@ def encode(value: Any, arrays: Arrays) -> Any:
         kind = "dict" if all(isinstance(key, str) for key in value) else "mapping"  # by labels, or by positions
         return {kind: [[encode(key, arrays), encode(part, arrays)] for key, part in value.items()]}
     if (cls := node_type(type(value).__name__)) is type(value):
-        parts = {name: getattr(value, name) for name in _fields_of(cls)}
+        effects = effects_of(cls)
+        parts = {name: getattr(value, name) for name in _fields_of(cls) if name not in effects} | kept_beside(value)
         stored = {name: part for name, part in parts.items() if not (hasattr(cls, name) and part is getattr(cls, name))}
         return {"node": [cls.__name__, {name: encode(part, arrays) for name, part in stored.items()}]}
     if hasattr(value, "build_analyzer"):
@@ -120,15 +116,13 @@ def encode(value: Any, arrays: Arrays) -> Any:
 
 def is_result(value: Any) -> bool:
     """Whether a value can be saved."""
-    return isinstance(value, RESULTS) or type(value) is NaiveBayesClassifier
+    results = (Classifier, NaiveBayes, ModelStatistics, Bootstrap, MultiLabel)
+    return isinstance(value, results) or type(value) is NaiveBayesClassifier
 
 
 def decode_result(code: Any, arrays: Arrays) -> Any:
     """The decoded result, checked as strictly as user input; ValueError, KeyError or TypeError if it is not valid."""
-    result = decode(code, arrays)
-    check = check_estimator if type(result) is NaiveBayesClassifier else check_result
-    check(result)
-    return result
+    return rebuild(decode(code, arrays))
 
 
 def decode(code: Any, arrays: Arrays) -> Any:
@@ -180,7 +174,7 @@ def decode(code: Any, arrays: Arrays) -> Any:
 def node_type(name: str) -> Any:
     """The class of a node: a type of this package, a defined family or its statistics; None for any other name."""
     statistics = [getattr(family, "statistics_type", None) for family in Family.known.values()]
-    own = {cls.__name__: cls for cls in (*statistics, *PARTS, *RESULTS) if cls is not None}
+    own = {cls.__name__: cls for cls in (*statistics, *NODES) if cls is not None}
     return (Family.known | own).get(name)
 
 
@@ -198,12 +192,13 @@ def _node(name: str, fields: dict[str, Any]) -> Any:
         raise ValueError(f"{name!r} is not a part of a result; define a family of your own before loading a fit of it")
     if name == "Views":
         return cls(*fields["families"])
-    names = _fields_of(cls)
-    if not {one for one in names if not hasattr(cls, one)} <= set(fields) <= set(names):
+    names, absent = _fields_of(cls), dict.fromkeys(effects_of(cls))
+    beside = {"class_probs"} if issubclass(cls, Posterior) else set()
+    if not {one for one in names if not hasattr(cls, one)} - {*absent} <= set(fields) <= {*names, *beside}:
         raise ValueError(f"a {name} has the fields {', '.join(names)}, got {', '.join(fields)}")
     # skip __init__: fields of a checked object may have types and shapes that it refuses from users
     node = object.__new__(cls)
-    node.__dict__.update({one: fields[one] if one in fields else getattr(cls, one) for one in names})
+    node.__dict__.update({one: getattr(cls, one) for one in names if hasattr(cls, one)} | absent | fields)
     if not issubclass(cls, Family | Statistics):  # which check their own, and may be a user's
         _require_types(name, cls, fields)
     return node
@@ -242,10 +237,12 @@ def _is_of(value: Any, kind: Any) -> bool:
 
 def _estimator(params: dict[str, Any], learned: dict[str, Any]) -> Any:
     estimator = NaiveBayesClassifier(**params)
+    learned.pop("n_features_in_", None)  # of version 0.1.0
     if not set(LEARNED[:-2]) <= set(learned) <= set(LEARNED):
         raise ValueError(f"an estimator has the attributes {', '.join(LEARNED)}, got {', '.join(learned)}")
     _require_types("NaiveBayesClassifier", NaiveBayesClassifier, learned)
     estimator.__dict__.update(learned, prior_of_fit_=estimator.class_prior)
+    estimator.n_features_in_ = len(estimator.schema_.names)
     return estimator
 
 

@@ -8,13 +8,11 @@ from io import TextIOBase
 from pathlib import Path
 from typing import IO, Any
 
-import jax
-
 from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.files.storage import tensors
 from bayesnb.files.whole_file import whole_file
 
-KIND, VERSION = "bayesnb result", 1
+KIND, VERSION = "bayesnb result", 2
 """The kind of file, and the version of its format."""
 
 
@@ -58,6 +56,7 @@ def save(fit: object, path: Target) -> None:
         array([0])
     """
     from bayesnb.files.storage.encoding import Arrays, decode_result, encode, is_result  # imports data frames
+    from bayesnb.files.storage.saved_results import same_result
 
     if not is_result(fit):
         raise StorageError(f"save takes a bayesnb fit, estimator, model or statistics, got {type(fit).__name__}")
@@ -69,8 +68,7 @@ def save(fit: object, path: Target) -> None:
         again = decode_result(code, arrays)
     except (ValueError, TypeError, AttributeError) as error:
         raise StorageError(f"this {type(fit).__name__} cannot be saved: {error}") from error
-    before, after = (str(jax.tree.structure(one)) for one in (fit, again))
-    if before != after:
+    if not same_result(getattr(fit, "fit_", fit), getattr(again, "fit_", again)):
         raise StorageError(f"this {type(fit).__name__} cannot be saved: some part of it would change when loaded")
     write_format(path, KIND, VERSION, {"result": code}, arrays)
 
@@ -144,7 +142,7 @@ def write_content(place: Target, content: Callable[[], bytes]) -> None:
 
 
 def read_format(place: Source, kind: str, version: int, writer: str) -> tuple[dict[str, Any], dict[str, Array]]:
-    """The header and the arrays of a file of this kind and version; StorageError if it is another file, or damaged."""
+    """The header and arrays of a file of this kind, up to this version; StorageError if it is another, or damaged."""
     try:
         if isinstance(place, str | os.PathLike):
             header, arrays = tensors.read(Path(place))
@@ -157,7 +155,7 @@ def read_format(place: Source, kind: str, version: int, writer: str) -> tuple[di
     except ValueError as error:
         raise StorageError(f"{name_of(place)} is damaged, or was not written by {writer}: {error}") from error
     written = str(header.get("format"))
-    if written != f"{kind} {version}":
+    if written not in {f"{kind} {known}" for known in range(1, version + 1)}:
         later = written.startswith(kind)
         raise StorageError(
             f"{name_of(place)} has the format {written!r} and this version of bayesnb reads {kind!r} {version}: "

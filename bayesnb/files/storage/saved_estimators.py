@@ -1,4 +1,4 @@
-"""Check estimators loaded from files: classes, columns, statistics and fit must be valid and consistent."""
+"""Estimators from files: classes, columns, statistics and fit must be valid and consistent."""
 
 from __future__ import annotations
 
@@ -6,28 +6,32 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.files.storage.saved_results import check_result, check_statistics, require_alike
+from bayesnb.files.storage.saved_results import check_statistics, rebuild, require_alike
 from bayesnb.frames.blocks import AnySchema, BlocksSchema
 from bayesnb.frames.columns import KINDS, SKIP, Column, in_order
 from bayesnb.frames.words import WordColumn, vectorizer_of
 from bayesnb.rows.checks import columns_behind
+from bayesnb.sklearn.estimator import NaiveBayesClassifier
 from bayesnb.sklearn.settings import has_views, require, require_temper, specification
+
+LEARNED = ("classes_", "schema_", "statistics_", "fit_", "feature_names_in_", "_declared")
+"""Attributes of a fitted estimator, besides its parameters: names of columns if they have any, and whether classes were
+declared."""
 
 MOST_COLUMNS = 1 << 24
 """The widest array of a file."""
 
 
-def check_estimator(estimator: Any) -> None:
-    """Raise ValueError, naming the part, unless the estimator is one that fitting could have produced."""
+@rebuild.register
+def _(estimator: NaiveBayesClassifier) -> Any:
     require(estimator.method, estimator.smoothing)
     require_temper(estimator.temper, estimator.method)
-    schema, fit, statistics = estimator.schema_, estimator.fit_, estimator.statistics_
+    schema, statistics = estimator.schema_, estimator.statistics_
     check_schema(schema)
     names = list(getattr(estimator, "feature_names_in_", schema.names))
-    if not estimator.n_features_in_ == len(names) == len(schema.names):
-        raise ValueError(f"n_features_in_ is {estimator.n_features_in_}, the schema has {len(schema.names)} columns")
-    if schema.named and names != schema.names:
+    if len(names) != len(schema.names) or (schema.named and names != schema.names):
         raise ValueError(f"feature_names_in_ are {names}, the schema has {schema.names}")
+    fit = estimator.fit_ = rebuild(estimator.fit_)
     labels = estimator.classes_.tolist()
     if estimator.classes_.ndim != 1 or len(set(labels)) < len(labels) or any(label != label for label in labels):
         raise ValueError(f"classes_ must be different labels, got {labels}")
@@ -36,7 +40,6 @@ def check_estimator(estimator: Any) -> None:
     check_statistics(statistics, model)
     if statistics.classes not in (None, tuple(labels)):
         raise ValueError(f"statistics_ are of the classes {list(statistics.classes)}, classes_ are {labels}")
-    check_result(fit)
     require_alike(model, fit.model)
     widths = {block: len(columns) for block, columns in schema.names_by_block.items()}
     for block, width in widths.items():
@@ -46,6 +49,7 @@ def check_estimator(estimator: Any) -> None:
     num_classes = fit.predict_proba(no_rows["x"] if fit.model.single else no_rows).shape[1]
     if num_classes != len(labels):
         raise ValueError(f"classes_ has {len(labels)} labels, fit_ has {num_classes} classes")
+    return estimator
 
 
 def check_schema(schema: AnySchema, *, may_skip_all: bool = False) -> None:

@@ -1,8 +1,14 @@
-"""Check models, statistics and results loaded from files like user input, but with the shapes of a fit."""
+"""What files hold of results, and results from it: checked like user input, but with the shapes of a fit.
+
+Of a posterior a file holds the causes, prior, statistics and powers, and the update is run again. The bits are those of
+the fit, since the host computes equal functions of equal numbers alike. Where they would not be, as for a fit inside of
+``jax.jit``, whose operations XLA joins in another way, the file has the updated model as well.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
@@ -11,20 +17,22 @@ import numpy as np
 
 from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.class_table import is_class_table
+from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import allow_promotion, to_double
-from bayesnb.families import Multinomial, MultivariateNormal, Normal, Views
+from bayesnb.families import MultivariateNormal, Normal, Views
 from bayesnb.families.base import num_powers
 from bayesnb.families.hyperparameters import values_of
 from bayesnb.families.parts.support import BOUND, require_axes, require_finite_numbers
-from bayesnb.fits.averaged import AveragedPosterior
+from bayesnb.fits.averaged import AveragedPosterior, update_both
 from bayesnb.fits.bootstrap import Bootstrap
 from bayesnb.fits.em import EMEstimate
 from bayesnb.fits.empirical import EmpiricalPosterior
 from bayesnb.fits.hierarchical import HierarchicalDraws
 from bayesnb.fits.multilabel import MultiLabel
 from bayesnb.forests.columns import category_sizes
+from bayesnb.forests.fit import add_pairs
 from bayesnb.forests.results import ForestPosterior, ForestStatistics
-from bayesnb.forests.structures import STRUCTURES, is_forest
+from bayesnb.forests.structures import STRUCTURES
 from bayesnb.model.declarations import hyperpriors
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.spelling import CONSTRAINTS
@@ -33,18 +41,75 @@ from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import accepts, check_fit, columns_behind, match_statistics
-from bayesnb.rows.statistics import ModelStatistics
+from bayesnb.rows.statistics import ModelStatistics, same_sums
+
+EFFECTS: Mapping[type, tuple[str, ...]] = {
+    Posterior: ("model",), AveragedPosterior: ("pooled",), ForestPosterior: ("parents", "segments")
+}  # fmt: skip
+"""The fields that follow from the others."""
+
+
+def effects_of(cls: type) -> tuple[str, ...]:
+    """The names of the fields that a file need not have, since the others determine them."""
+    return next((names for kind, names in EFFECTS.items() if issubclass(cls, kind)), ())
+
+
+def kept_beside(result: Any) -> dict[str, Any]:
+    """What a file has besides the causes: class probabilities that were replaced, and a model to the bit."""
+    if not isinstance(result, Posterior):
+        return {}
+    model, probs = update(result.prior, result.statistics), result.model.class_probs
+    kept = {} if _same_bits(probs, result.prior.class_probs) else {"class_probs": probs}
+    same = _same_bits(_for_population(model, kept.get("class_probs")), result.model)
+    return kept if same else kept | {"model": result.model}
+
+
+def update(prior: NaiveBayes, statistics: ModelStatistics) -> NaiveBayes:
+    """The posterior model, or those of all labels, in the precision of its parts whatever JAX's setting is."""
+    step = _update if np.ndim(prior.class_concentration) < 2 else _update_each
+    return _in_own_precision(step, prior, statistics)
+
+
+_update, _update_each = jax.jit(NaiveBayes.update), jax.jit(jax.vmap(NaiveBayes.update))
+
+
+def _in_own_precision(function: Any, *args: Any) -> Any:
+    with jax.enable_x64(any(getattr(leaf, "dtype", None) == np.float64 for leaf in jax.tree.leaves(args))):
+        return compute(function, *args)
+
+
+def _for_population(model: NaiveBayes, class_probs: Any) -> NaiveBayes:
+    return model if class_probs is None else model.with_class_probs(class_probs)
+
+
+def same_result(one: Any, other: Any) -> bool:
+    """True if two results have the same structure, and their numbers are equal up to rounding."""
+    return _are_alike(one, other, lambda a, b: _bits(a) == _bits(b) or same_sums(a, b))
+
+
+def _same_bits(one: Any, other: Any) -> bool:
+    return _are_alike(one, other, lambda a, b: _bits(a) == _bits(b))
+
+
+def _are_alike(one: Any, other: Any, compare: Callable[[Any, Any], bool]) -> bool:
+    (leaves, structure), (others, wanted) = map(jax.tree.flatten, (one, other))
+    return str(structure) == str(wanted) and all(map(compare, leaves, others))
+
+
+def _bits(leaf: Any) -> tuple[Any, ...]:
+    array = np.asarray(leaf)
+    return type(leaf), array.dtype, array.shape, array.tobytes()
 
 
 @singledispatch
-def check_result(result: Any) -> None:
-    """Raise ValueError, naming the part, unless the result is one that a fit or a user could have made."""
+def rebuild(result: Any) -> Any:
+    """The result, with the effects of what a file has of it; ValueError, naming the part, if no fit or user made it."""
     raise ValueError(f"a {type(result).__name__} is not a result")
 
 
-@check_result.register(NaiveBayes)
-def check_model(model: NaiveBayes) -> None:
-    """Raise ValueError unless the model is one that a user could define, or that data could resolve."""
+@rebuild.register(NaiveBayes)
+def check_model(model: NaiveBayes) -> NaiveBayes:
+    """The model; ValueError unless it is one that a user could define, or that data could resolve."""
     families: Mapping[str, Any] = model.families
     columns, num_classes = model.columns, arguments.check_num_classes(model.num_classes)
     if not isinstance(model.single, bool) or (model.single and list(families) != ["x"]):
@@ -68,6 +133,7 @@ def check_model(model: NaiveBayes) -> None:
         _check_spelling(model)
     given = ("class_concentration", "class_probs", "num_classes", "priors")
     NaiveBayes(families["x"] if model.single else families, **{name: getattr(model, name) for name in given})
+    return model
 
 
 def _check_spelling(model: NaiveBayes) -> None:
@@ -92,7 +158,7 @@ def _check_spelling(model: NaiveBayes) -> None:
 
 @singledispatch
 def _check_resolved(family: Any, block: str, num_classes: int, num_columns: int) -> None:
-    """Raise ValueError unless these hyperparameters are valid for a resolved or updated family of these sizes."""
+    """Raise ValueError unless these hyperparameters are valid for a resolved family of these sizes."""
     structure, values = values_of(family, static=True), values_of(family)
     type(family)(**structure)
     require_axes(f"block {block!r}", values, family.axes, family.axis_sizes(num_classes, num_columns))
@@ -120,17 +186,6 @@ def _(family: Any, values: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"scale": values["scale"] + np.eye(values["scale"].shape[-1]) * idle}
 
 
-@_check_resolved.register(Multinomial)
-def _(family: Any, block: str, num_classes: int, num_columns: int) -> None:
-    check, table = _check_resolved.dispatch(object), family.concentration
-    if not is_class_table(table):
-        return check(family, block, num_classes, num_columns)
-    table.check(f"block {block!r}", "concentration")
-    if table.shape != (num_classes, num_columns) or len(table.base) != 1 or (np.asarray(table.total) != 1).any():
-        raise ValueError(f"block {block!r}: concentration must be a table {num_classes, num_columns} of one prior")
-    return check(family._replace(concentration=table.base), block, 1, num_columns)
-
-
 @_check_resolved.register(Views)
 def _(family: Any, block: str, num_classes: int, num_columns: int) -> None:
     for one in family.fitted:
@@ -147,9 +202,9 @@ def _clip(value: np.ndarray[Any, Any], letters: str) -> np.ndarray[Any, Any]:
     return np.where((size > 0) & np.isfinite(size), np.sign(value) * np.clip(size, 1 / BOUND, BOUND), value)
 
 
-@check_result.register(ModelStatistics)
-def check_statistics(statistics: ModelStatistics, model: NaiveBayes | None = None) -> None:
-    """Raise ValueError unless the statistics are possible for some rows (of the model, if given)."""
+@rebuild.register(ModelStatistics)
+def check_statistics(statistics: ModelStatistics, model: NaiveBayes | None = None) -> ModelStatistics:
+    """The statistics; ValueError unless they are possible for some rows (of the model, if given)."""
     counts = statistics.class_counts
     require_axes("statistics", {"class_counts": counts}, (("class_counts", "K"),), {"K": np.size(counts)})
     if not ((np.asarray(counts) >= 0) & np.isfinite(np.asarray(counts, np.float64))).all():
@@ -159,57 +214,64 @@ def check_statistics(statistics: ModelStatistics, model: NaiveBayes | None = Non
         of_block.check(name, len(counts))
     if isinstance(statistics, ForestStatistics):
         statistics.pairs.check()
-    if model is None:
-        return
-    match_statistics(model.families, model.num_classes, model.resolved, statistics)
-    for name, columns in model.columns.items():
-        if columns not in (None, found := columns_behind(model.families[name], statistics.blocks[name])):
-            raise ValueError(f"block {name!r} has {columns} columns in the model and {found} in the statistics")
+    if model is not None:
+        match_statistics(model.families, model.num_classes, model.resolved, statistics)
+        for name, columns in model.columns.items():
+            if columns not in (None, found := columns_behind(model.families[name], statistics.blocks[name])):
+                raise ValueError(f"block {name!r} has {columns} columns in the model and {found} in the statistics")
+    return statistics
 
 
-@check_result.register
-def _(result: PointEstimate) -> None:
+@rebuild.register
+def _(result: PointEstimate) -> Any:
     check_model(result.model)
     arguments.check_params(result.model, _numbers("params", result.params))
     if isinstance(result, EMEstimate):
         trace = _numbers("EMEstimate", {"log_posterior": result.log_posterior})["log_posterior"]
         if trace.ndim != 1 or np.isnan(trace).any():
             raise ValueError("log_posterior must be one number for each iteration")
+    return result
 
 
-@check_result.register
-def _(result: Posterior) -> None:
-    for name, model in (("prior", result.prior), ("model", result.model)):
-        check_model(model)
-        if not model.resolved:
-            raise ValueError(f"the {name} of a posterior must be resolved, with the columns of each block")
-    require_alike(result.prior, result.model)
-    check_statistics(result.statistics, result.prior)
+@rebuild.register
+def _(result: Posterior) -> Any:
+    prior, given = check_model(result.prior), result.model
+    if not prior.resolved:
+        raise ValueError("the prior of a posterior must be resolved, with the columns of each block")
+    check_statistics(result.statistics, prior)
     if result.powers is not None:
-        sizes = {name: num_powers(f, result.model.columns[name] or 0) for name, f in result.model.families.items()}
+        sizes = {name: num_powers(family, prior.columns[name] or 0) for name, family in prior.families.items()}
         for name, power in _check_by_feature("powers", result.powers, sizes).items():
             if not ((power >= 0) & (power < np.inf)).all():
                 raise ValueError(f"powers[{name!r}] must be finite and not negative")
     if isinstance(result, EmpiricalPosterior):
         terms = {"start_log_evidence": result.start_log_evidence, "log_hyperprior": result.log_hyperprior}
         require_finite_numbers("EmpiricalPosterior", **terms)
+    probs = vars(result).get("class_probs")
+    if given is not None and not _same_bits(given.class_probs, prior.class_probs):
+        probs = given.class_probs
+    model = _for_population(update(prior, result.statistics), probs)
+    if given is not None and not same_result(given, model):
+        raise ValueError("the model of a posterior must be its prior, updated by its statistics")
+    return replace(result, model=model if given is None else given)
 
 
-@check_result.register
-def _(result: AveragedPosterior) -> None:
-    check_result(result.posterior)
-    model = result.model
-    require_alike(model, model.with_hyperparameters(result.pooled, model.class_concentration))
-    for name, family in result.pooled.items():
-        _check_resolved(family, name, 1, model.columns[name] or 0)
-    _check_by_feature("log_odds", result.log_odds, model.columns)
+@rebuild.register
+def _(result: AveragedPosterior) -> Any:
+    posterior = rebuild(result.posterior)
+    _check_by_feature("log_odds", result.log_odds, posterior.model.columns)
+    _, pooled = _in_own_precision(update_both, posterior.prior, posterior.statistics)
+    return replace(result, posterior=posterior, pooled=pooled)
 
 
-@check_result.register
-def _(result: ForestPosterior) -> None:
-    check_result(result.posterior)
-    result.pairs.check()
-    pairs, layout, families, columns = result.pairs, result.layout, result.model.families, result.model.columns
+@rebuild.register
+def _(result: ForestPosterior) -> Any:
+    posterior, pairs, power = rebuild(result.posterior), result.pairs, result.power
+    pairs.check()
+    families, columns = posterior.model.families, posterior.model.columns
+    if result.structure not in STRUCTURES:
+        raise ValueError(f"structure must be one of {list(STRUCTURES)}, got {result.structure!r}")
+    layout = replace(result, posterior=posterior).layout
     sizes = tuple(size for name, family in families.items() for size in category_sizes(family, columns[name] or 0))
     of_columns = tuple(size for size in sizes if size)
     children = {*layout.reals, *layout.others} if of_columns else set()
@@ -221,25 +283,17 @@ def _(result: ForestPosterior) -> None:
         raise ValueError(f"pairs must be those of the model's columns, {sizes}, got {pairs.categories.sizes!r}")
     if pairs.reals.num_columns != layout.count(layout.reals):
         raise ValueError(f"pairs must be those of the model's columns, {columns}, got {pairs.reals.num_columns} reals")
-    if pairs.num_classes != len(result.posterior.statistics.class_counts):
+    if pairs.num_classes != len(posterior.statistics.class_counts):
         raise ValueError(f"pairs must be those of the model's classes, got {pairs.num_classes}")
-    counts = [size for column in result.segments for size in column]
-    if tuple(map(sum, result.segments)) != sizes or not all(type(size) is int and size > 0 for size in counts):
-        raise ValueError(f"segments must share out the categories of each column, {sizes}, got {result.segments}")
-    if result.structure not in STRUCTURES:
-        raise ValueError(f"structure must be one of {list(STRUCTURES)}, got {result.structure!r}")
-    if (result.structure == "best") != (result.parents is not None):
-        raise ValueError('parents belong to the structure "best", and only to it')
-    if result.parents is not None and not is_forest(result.parents, len(layout.order)):
-        raise ValueError(f"parents must be one of each column, -1 for roots, without circles: {result.parents!r}")
-    if result.power is not None and result.posterior.powers is None:
+    if power is not None and posterior.powers is None:
         raise ValueError("the power of the forests and the powers of the features belong together")
-    if result.power is not None and not (np.ndim(result.power) == 0 and 0 <= float(result.power) < np.inf):
-        raise ValueError(f"power must be one number, finite and not negative, got {result.power!r}")
+    if power is not None and not (np.ndim(power) == 0 and 0 <= float(power) < np.inf):
+        raise ValueError(f"power must be one number, finite and not negative, got {power!r}")
+    return replace(add_pairs(posterior, pairs, result.structure), power=power)
 
 
-@check_result.register
-def _(result: Draws) -> None:
+@rebuild.register
+def _(result: Draws) -> Any:
     check_model(result.model)
     extra = {}
     if isinstance(result, HierarchicalDraws):
@@ -257,16 +311,18 @@ def _(result: Draws) -> None:
             good = value.shape == (num_draws, *extra[site].shape()) and np.isfinite(value).all()
             if not good or not np.all(extra[site].support(value)):
                 raise ValueError(f"params[{site!r}] must be {num_draws} draws in the support of {extra[site]!r}")
+    return result
 
 
-@check_result.register
-def _(result: Bootstrap) -> None:
-    check_result(result.estimate)
+@rebuild.register
+def _(result: Bootstrap) -> Any:
+    rebuild(result.estimate)
     params = _numbers("params", result.params)
     _check_draws(result.estimate.model, params)
     for site, value in params.items():
         if value.shape[1:] != np.shape(result.estimate.params[site]):
             raise ValueError(f"params[{site!r}] must be replicates of the estimate's array, got shape {value.shape}")
+    return result
 
 
 def _check_draws(model: NaiveBayes, params: Mapping[str, Any]) -> int:
@@ -280,14 +336,17 @@ def _check_draws(model: NaiveBayes, params: Mapping[str, Any]) -> int:
     return num_draws
 
 
-@check_result.register
-def _(result: MultiLabel) -> None:
+@rebuild.register
+def _(result: MultiLabel) -> Any:
     fits = MultiLabel(to_double(result.fits))
     sizes = {np.shape(leaf)[:1] for leaf in jax.tree.leaves(fits)}
     if len(sizes) != 1 or not all(sizes):
         raise ValueError("the arrays of a MultiLabel must have the labels on their first axis")
     for index in range(fits.num_labels):
-        check_result(fits.label(index))
+        rebuild(fits.label(index))
+    if result.fits.model is not None:
+        return result
+    return replace(result, fits=replace(result.fits, model=update(result.fits.prior, result.fits.statistics)))
 
 
 def require_alike(model: NaiveBayes, other: NaiveBayes) -> None:
