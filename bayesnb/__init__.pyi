@@ -36,9 +36,9 @@ from .fits.closed_form import fit_mle as fit_mle
 from .fits.closed_form import fit_posterior as fit_posterior
 from .fits.em import fit_em as fit_em
 from .fits.empirical import fit_empirical as fit_empirical
-from .fits.forgetting import fit_forgetting as fit_forgetting
 from .fits.multilabel import fit_multilabel as fit_multilabel
 from .fits.nuts import fit_nuts as fit_nuts
+from .fits.prequential import fit_forgetting as fit_forgetting
 from .fits.prequential import prequential as prequential
 from .forests.fit import fit_forests as fit_forests
 from .frames.summaries import infer_likelihoods as infer_likelihoods

@@ -1,7 +1,6 @@
 """The predictive of rows in order by loops: ratios of counts, and Student's t whose log-gammas columns share.
 
-The general way of ``fits.prequential`` gives the same to rounding. Of 10,000 rows of 50 columns and 10 classes it takes
-31 ms where Student's t here takes 10, and 21 where flags take 2.5.
+The scan of ``fits.prequential``, of any family, gives the same to rounding.
 
 In the compiled loops row s before row t of a class counts factor^(t - s). They keep sums for each class, and go on with
 those of an earlier block of rows: ``first`` is the number of the block's first row, and ``last`` [K] that of each
