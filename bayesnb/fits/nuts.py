@@ -1,4 +1,14 @@
-"""NUTS on the model's own NumPyro program, given sufficient statistics: the cost does not grow with labelled rows."""
+"""NUTS on the model's own NumPyro program, given sufficient statistics: the cost does not grow with labelled rows.
+
+If hyperparameters are distributions, NUTS runs on them alone: parameters are integrated out, then drawn exactly.
+
+    p(h | rows)  is proportional to  p(h) p(rows | h),    theta | h, rows ~ the conjugate posterior
+
+The evidence p(rows | h) has a closed form, so the sampler's dimension does not grow with classes and columns. The
+posterior is the same as with NUTS on the full program. Predictions average the exact predictive over draws of h, which
+has far less noise than averaging over parameters. Azzimonti, Corani and Zaffalon, Hierarchical estimation of parameters
+in Bayesian networks (2019), for Dirichlet-multinomial concentrations shared by the classes.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +18,21 @@ from typing import Any
 
 import jax
 
-from bayesnb.arrays.compute import compute
-from bayesnb.arrays.placement import to_host
+from bayesnb.arrays.compute import compute, compute_rows
+from bayesnb.arrays.placement import pytree, to_host
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.arrays.user_warnings import warn
-from bayesnb.fits import hierarchical, sampler
+from bayesnb.fits import sampler
 from bayesnb.fits.closed_form import gather
 from bayesnb.fits.em import SplitRows, has_unlabelled, refuse_discrete, separate
-from bayesnb.model.declarations import hyperpriors, initial_params
+from bayesnb.model.declarations import fill_hyperpriors, hyperpriors, initial_params, sample_hyperparameters
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.numerics.log_prob import logsumexp
+from bayesnb.numerics.log_prob import LogProb, logsumexp
+from bayesnb.primitives.products.linear_scores import Score
+from bayesnb.results.combine import average_draws
 from bayesnb.results.draws import Draws
+from bayesnb.results.evidence import evidence
+from bayesnb.results.generate import sample_once
 from bayesnb.rows import arguments
 from bayesnb.rows.statistics import ModelStatistics
 
@@ -51,7 +65,7 @@ def fit_nuts(
     units of the posterior, so that float32 suffices for any number of rows. The labels of unlabelled rows are summed
     out, log sum_k p(y = k, x | params), in float64; the cost grows with their number, and the prior is resolved from
     all rows. If hyperparameters are distributions, NUTS runs on them alone, and parameters are drawn exactly
-    (``hierarchical``). If parameters have their own ``priors``, it runs on the full program, in float64.
+    (``HierarchicalDraws``). If parameters have their own ``priors``, it runs on the full program, in float64.
 
     The first call compiles the sampler; later calls with the same structure, shapes and numbers of draws reuse it.
     Arguments not listed are as in ``fit_mle``.
@@ -107,7 +121,7 @@ def fit_nuts(
             )
         model, statistics = to_host(gather(model, X, y, sample_weight, statistics))
         arguments.check_draws(statistics, draws_of_all_chains=num_samples * num_chains)
-        draws: Draws = hierarchical.sample(model, statistics, key, **settings)
+        draws: Draws = _sample_hierarchical(model, statistics, key, **settings)
     elif partly:
         rows = separate(model, X, y, sample_weight)
         unnamed = (rows.labelled.class_counts == 0).nonzero()[0].tolist()
@@ -146,29 +160,13 @@ def _log_likelihood(
 ) -> Array:
     """The log likelihood of labelled rows relative to that at ``reference``, plus that of unlabelled rows."""
     labelled = model.log_likelihood_ratio(statistics, params, reference)
-    return labelled if rows is None else labelled + _log_density(rows, params)
+    if rows is None:
+        return labelled
+    joint = rows.model.log_likelihood(rows.model.restore(rows.labelled, params), rows.arrays).log()
+    return labelled + rows.weight @ logsumexp(joint)
 
 
 TARGET = sampler.Target(lambda model, *_: model.params(), _log_likelihood)
-
-
-@jax.custom_vjp
-def _log_density(rows: SplitRows, params: Sites) -> Array:
-    """sum_n w_n log sum_k p(y = k, x_n | params) over the unlabelled rows; params are centred."""
-    return _with_slope(rows, params)[0]
-
-
-# one chain after another: under vmap a conditional would compute both branches, the slow one too
-@jax.custom_batching.sequential_vmap
-def _with_slope(rows: SplitRows, params: Sites) -> tuple[Array, Sites]:
-    def value(params: Sites) -> Array:
-        joint = rows.model.log_likelihood(rows.model.restore(rows.labelled, params), rows.arrays).log()
-        return rows.weight @ logsumexp(joint)
-
-    return jax.value_and_grad(value)(params)
-
-
-_log_density.defvjp(_with_slope, lambda slope, change: (None, jax.tree.map(lambda part: part * change, slope)))
 
 
 @jax.jit
@@ -180,6 +178,81 @@ def _centre(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes,
 @jax.jit
 def _restore(model: NaiveBayes, statistics: ModelStatistics, params: Sites) -> Sites:
     return jax.vmap(lambda draw: model.restore(statistics, draw))(params)
+
+
+@pytree
+class HierarchicalDraws(Draws):
+    """Draws whose predictions integrate the parameters out: p(y, x) is the mean over draws of p(y, x | h, rows).
+
+    ``specification`` is the model with the hyperpriors; ``statistics`` are those of the rows.
+
+    Example:
+        >>> import jax, bayesnb as nb, numpyro.distributions as dist
+        >>> model = nb.NaiveBayes(nb.Bernoulli(a=dist.Gamma(2.0, 1.0), b=1.0))
+        >>> settings = {"key": jax.random.key(0), "num_samples": 500, "num_warmup": 300, "progress_bar": False}
+        >>> draws = nb.fit_nuts(model, [[1], [1], [0]], [0, 0, 1], **settings)
+        >>> {site: values.shape for site, values in sorted(draws.params.items())}
+        {'class_probs': (2000, 2), 'x_prior_a': (2000,), 'x_probs': (2000, 2, 1)}
+    """
+
+    specification: NaiveBayes
+    statistics: ModelStatistics
+
+    def _scorer(self) -> Score:
+        own = self.model.own_params(self.params)
+        values = {site: own[site] for site in hyperpriors(self.specification)}
+        parts = self.specification, self.statistics, self.model.class_probs, values
+        return lambda arrays: LogProb(*compute_rows(_mixture, parts, dict(arrays)))
+
+
+def _sample_hierarchical(
+    model: NaiveBayes, statistics: ModelStatistics, key: Array, **settings: Any
+) -> HierarchicalDraws:
+    """Draws given statistics on the host, in float64 since the evidence of many rows is a large number.
+
+    ``settings`` go to ``sampler.sample``. ``Draws.model`` is the prior at the mean of the hyperparameters.
+    """
+    sampler_key, draw_key = jax.random.split(key)
+    with jax.enable_x64(True):
+        values, sample_stats = sampler.sample(OF_HYPERPARAMETERS, (model, statistics), sampler_key, **settings)
+        keys = jax.random.split(draw_key, settings["num_samples"] * settings["num_chains"])
+    values = to_host(values)
+    params = {**values, **compute(_parameters, model, statistics, values, to_host(keys))}
+    prior = compute(_resolve, model, statistics, {site: value.mean(axis=0) for site, value in values.items()})
+    return HierarchicalDraws(prior, params, sample_stats, settings["num_chains"], model, statistics)
+
+
+@jax.jit
+def _resolve(model: NaiveBayes, statistics: ModelStatistics, values: Sites) -> NaiveBayes:
+    return fill_hyperpriors(model, values).resolve(statistics=statistics)
+
+
+def _log_evidence(values: Sites, model: NaiveBayes, statistics: ModelStatistics) -> Array:
+    return evidence(_resolve(model, statistics, values), statistics).total
+
+
+OF_HYPERPARAMETERS = sampler.Target(lambda model, *_: sample_hyperparameters(model), _log_evidence)
+
+
+@jax.jit
+def _mixture(
+    model: NaiveBayes, statistics: ModelStatistics, class_probs: Array | None, values: Sites, arrays: dict[str, Array]
+) -> LogProb:
+    def joint(draw: Sites) -> LogProb:
+        posterior = _resolve(model, statistics, draw).update(statistics)
+        return (posterior if class_probs is None else posterior.with_class_probs(class_probs)).log_predictive(arrays)
+
+    return average_draws(joint, values)
+
+
+@jax.jit
+def _parameters(model: NaiveBayes, statistics: ModelStatistics, values: Sites, keys: Array) -> Sites:
+    """One draw of the parameters from the posterior under each draw of the hyperparameters."""
+
+    def draw(values: Sites, key: Array) -> Sites:
+        return sample_once(_resolve(model, statistics, values).update(statistics), key)
+
+    return jax.vmap(draw)(values, keys)
 
 
 def _warn(draws: Draws, *, exact: bool) -> None:

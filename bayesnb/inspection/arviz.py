@@ -20,12 +20,12 @@ from numpyro.infer.util import compute_log_probs
 
 from bayesnb.arrays import memory
 from bayesnb.arrays.compute import compute, compute_rows
-from bayesnb.arrays.placement import allow_promotion, fill_masked, to_host
+from bayesnb.arrays.placement import allow_promotion, fill_masked, leading_size, to_host
 from bayesnb.arrays.typing import Array, FeatureNames, LabelsLike, Rows
 from bayesnb.families import Categorical, Histogram, MultivariateNormal
 from bayesnb.families.tied_columns import TiedColumns
 from bayesnb.fits.em import has_unlabelled
-from bayesnb.fits.hierarchical import HierarchicalDraws
+from bayesnb.fits.nuts import HierarchicalDraws
 from bayesnb.inspection.compare_evidence import density_share
 from bayesnb.inspection.display_names import check_list, check_lists
 from bayesnb.model.declarations import fill_hyperpriors, sample_hyperparameters
@@ -127,7 +127,7 @@ def to_arviz(
         by_cell = {name: ["rows", f"{block}_features"] for block in data for name in (block, f"{block}_total_count")}
         dims = {"log_joint": ["rows"], "label": ["rows"], **by_cell, **dims}
     if rows is not None and log_likelihood is not False:
-        numbers = len(rows[1]) * len(next(iter(params.values())))
+        numbers = len(rows[1]) * leading_size(params)
         memory.require(
             8 * numbers, f"the log likelihood of {len(rows[1]):,} rows", "give log_likelihood=False, or fewer"
         )

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesnb.arrays.typing import FeatureNames
-from bayesnb.fits.hierarchical import HierarchicalDraws
-from bayesnb.fits.nuts import ESS, NOT_EXACT, R_HAT
+from bayesnb.fits.nuts import ESS, NOT_EXACT, R_HAT, HierarchicalDraws
 from bayesnb.inspection.arviz import coordinates, library
 from bayesnb.results.classifier import Posterior
 from bayesnb.results.draws import Draws
@@ -142,21 +141,14 @@ def _advice(r_hat: Worst, bulk: Worst, tail: Worst, draws: Draws) -> Iterator[st
 
 
 def _print(diagnosis: Diagnosis, shape: tuple[int, ...]) -> None:
-    # imported here to keep `import bayesnb` fast
-    from rich import box
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Column, Table
-
-    num_chains, num_draws, num_parameters = shape
-    headings = "diagnostic", Column("worst", justify="right"), "wanted", "parameter"
-    grid = Table(*headings, box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    r_hat, bulk, tail, num_divergences, _ = diagnosis
-    grid.add_row("R-hat", f"{r_hat.value:.4g}", f"at most {R_HAT}", escape(r_hat.parameter or ""))
-    for name, size in (("bulk ESS", bulk), ("tail ESS", tail)):
-        grid.add_row(name, f"{size.value:,.0f}", f"at least {ESS}", escape(size.parameter or ""))
-    grid.add_row("divergences", f"{num_divergences:,}", "none", "")
-    chains = "1 chain" if num_chains == 1 else f"{num_chains} chains"
-    varying = f"{chains} of {num_draws:,} draws; parameters that vary: {num_parameters:,}"
-    for part in (varying, grid, *(diagnosis.advice or ("No problem was found.",))):
-        Console().print(part)
+    (num_chains, num_draws, varying), (r_hat, bulk, tail, num_divergences, advice) = shape, diagnosis
+    print(f"{num_chains} chain{'s' * (num_chains > 1)} of {num_draws:,} draws; parameters that vary: {varying:,}")
+    rows = [
+        ("R-hat", f"{r_hat.value:.4g}", f"at most {R_HAT}", r_hat.parameter),
+        ("bulk ESS", f"{bulk.value:,.0f}", f"at least {ESS}", bulk.parameter),
+        ("tail ESS", f"{tail.value:,.0f}", f"at least {ESS}", tail.parameter),
+        ("divergences", f"{num_divergences:,}", "none", None),
+    ]
+    for name, worst, wanted, parameter in rows:
+        print(f"  {name:11}  {worst:>9}  ({wanted})  {parameter or ''}".rstrip())
+    print(*(advice or ("No problem was found.",)), sep="\n")

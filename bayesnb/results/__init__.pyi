@@ -8,9 +8,9 @@ from bayesnb.fits.bootstrap import Bootstrap as Bootstrap
 from bayesnb.fits.class_shift import ClassProbsEstimate as ClassProbsEstimate
 from bayesnb.fits.em import EMEstimate as EMEstimate
 from bayesnb.fits.empirical import EmpiricalPosterior as EmpiricalPosterior
-from bayesnb.fits.prequential import Forgetting as Forgetting
-from bayesnb.fits.hierarchical import HierarchicalDraws as HierarchicalDraws
 from bayesnb.fits.multilabel import MultiLabel as MultiLabel
+from bayesnb.fits.nuts import HierarchicalDraws as HierarchicalDraws
+from bayesnb.fits.prequential import Forgetting as Forgetting
 from bayesnb.forests.results import ForestPosterior as ForestPosterior
 from bayesnb.forests.results import ForestStatistics as ForestStatistics
 from bayesnb.frames.summaries import InferredLikelihoods as InferredLikelihoods

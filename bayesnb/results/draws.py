@@ -11,7 +11,7 @@ from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
 from bayesnb.arrays import either
 from bayesnb.arrays.compute import compute_rows
-from bayesnb.arrays.placement import pytree
+from bayesnb.arrays.placement import leading_size, pytree
 from bayesnb.arrays.typing import Array, ArrayLike
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
@@ -59,7 +59,7 @@ class Draws(Classifier):
         At most S log10 S for S draws: a larger estimate, or one below 0, is noise from alternating chains (Vehtari et
         al., Rank-normalization, folding, and localization, 2021). 0 if that of a parameter that varies is undefined.
         """
-        num_draws = len(next(iter(self.params.values())))
+        num_draws = leading_size(self.params)
         most, (chains, _) = num_draws * np.log10(num_draws), self.chains_that_vary()
         if not chains.size:
             return float(min(num_draws, most))
@@ -88,7 +88,7 @@ class Draws(Classifier):
 
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
         """A uniform sample of these draws."""
-        return self.params, jax.random.randint(key, (num_draws,), 0, len(next(iter(self.params.values()))))
+        return self.params, jax.random.randint(key, (num_draws,), 0, leading_size(self.params))
 
     def _scorer(self) -> Score:
         return lambda arrays: LogProb(*compute_rows(_mixture, (self.model, self.params), dict(arrays)))

@@ -30,8 +30,8 @@ from bayesnb.fits.averaged import AveragedPosterior
 from bayesnb.fits.bootstrap import Bootstrap
 from bayesnb.fits.em import EMEstimate
 from bayesnb.fits.empirical import EmpiricalPosterior
-from bayesnb.fits.hierarchical import HierarchicalDraws
 from bayesnb.fits.multilabel import MultiLabel
+from bayesnb.fits.nuts import HierarchicalDraws
 from bayesnb.forests.pairs import JointStatistics, PairStatistics
 from bayesnb.forests.results import ForestPosterior, ForestStatistics
 from bayesnb.frames.blocks import BlocksSchema

@@ -27,8 +27,8 @@ from bayesnb.fits.averaged import AveragedPosterior, update_both
 from bayesnb.fits.bootstrap import Bootstrap
 from bayesnb.fits.em import EMEstimate
 from bayesnb.fits.empirical import EmpiricalPosterior
-from bayesnb.fits.hierarchical import HierarchicalDraws
 from bayesnb.fits.multilabel import MultiLabel
+from bayesnb.fits.nuts import HierarchicalDraws
 from bayesnb.forests.columns import category_sizes
 from bayesnb.forests.fit import add_pairs
 from bayesnb.forests.results import ForestPosterior, ForestStatistics
