@@ -18,7 +18,7 @@ from bayesnb.inspection.num_parameters import num_values
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Posterior
 from bayesnb.sklearn.settings import plan
-from bayesnb.validation.left_out_evidence import MOST_ROWS
+from bayesnb.validation.leave_one_out import MOST_ROWS
 from bayesnb.validation.temper import temper_fitted
 
 if TYPE_CHECKING:

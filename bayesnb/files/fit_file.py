@@ -24,7 +24,7 @@ from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
 from bayesnb.sklearn.settings import plan, require
-from bayesnb.validation.left_out_evidence import one_in
+from bayesnb.validation.leave_one_out import one_in
 
 
 def fit_file(

@@ -29,7 +29,7 @@ from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.rows.arguments import check_class_probs, is_number
 from bayesnb.rows.statistics import ModelStatistics
-from bayesnb.validation.left_out_evidence import one_in
+from bayesnb.validation.leave_one_out import one_in
 
 BOUNDS = (1e-100, 1e15)
 """Range of positive smoothing; outside it, rounding loses the pseudo-counts or the counts."""

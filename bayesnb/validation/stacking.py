@@ -19,8 +19,7 @@ import scipy  # scipy.optimize is loaded on first use
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.results.classifier import Posterior
 from bayesnb.rows import arguments
-from bayesnb.validation.leave_one_out import fitted_rows
-from bayesnb.validation.left_out_evidence import left_out_evidence, softmax
+from bayesnb.validation.leave_one_out import fitted_rows, left_out_log_ratios, softmax
 
 CONCENTRATION = 3.0
 """Of the Dirichlet prior of the weights: 2 to 9 gave the same log loss, and 1 is no guard where rows are few."""
@@ -68,13 +67,13 @@ def stacking_weights(
 
 def _left_out_nats(fit: Posterior, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array]:
     """-log p(y_i | x_i, D without i) under the powers of the fit, and the weight of these rows, [N] each."""
-    table = left_out_evidence(fit, fitted_rows(fit, X, y, sample_weight), by_feature=True)
+    table = left_out_log_ratios(fit, fitted_rows(fit, X, y, sample_weight), by_feature=True)
     start = fit.prior.start_powers() or {}
     powers = [
         np.ones(size) if fit.powers is None else _relative(np.asarray(fit.powers[name]), start.get(name), size)
         for name, size in table.sizes.items()
     ]
-    _, nats = softmax(table.prior + table.evidence @ np.concatenate([np.zeros(0), *powers]))
+    _, nats = softmax(table.prior + table.ratios @ np.concatenate([np.zeros(0), *powers]))
     return nats, table.weight
 
 

@@ -11,7 +11,7 @@ One power T for all features (an inverse temperature; the class prior stays) max
 plus log N(log T; 0, 1). It is at most 1: rows that leave-one-out predicts without error would favour ever larger ones.
 
 One power per feature, w_d = T (1 + delta_d) >= 0 with delta_d ~ N(0, scale^2), is a multinomial logit whose covariates
-are the leave-one-out evidence of the features, convex in delta at that T. The scale, at most 1, has the largest
+are the left-out log ratios of the features, convex in delta at that T. The scale, at most 1, has the largest
 evidence by Laplace's approximation: with few rows it becomes small, and single rows are not overfitted. Zaidi,
 Cerquides, Carman and Webb, Alleviating naive Bayes attribute independence assumption by attribute weighting (2013),
 weight features similarly, but without leaving rows out.
@@ -37,8 +37,7 @@ from bayesnb.frames.classes import codes_among, plain_labels
 from bayesnb.results.classifier import Posterior, unwrap
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
-from bayesnb.validation.leave_one_out import fitted_rows
-from bayesnb.validation.left_out_evidence import LeftOutEvidence, left_out_evidence, softmax
+from bayesnb.validation.leave_one_out import LeftOutRatios, fitted_rows, left_out_log_ratios, softmax
 
 LOG_TEMPERATURES = (-12.0, 0.0)
 """Bounds of log T, whose prior has standard deviation 1: the common power never makes the model more confident."""
@@ -122,12 +121,12 @@ def _raise(
     exact: Posterior, rows: LabelledRows, per_feature: bool, forest: ForestPosterior | None
 ) -> tuple[Posterior, Any]:
     """The fit with powers that these of its rows suggest, and the power of the forests' log ratio."""
-    table = left_out_evidence(exact, rows, by_feature=per_feature, forest=forest)
+    table = left_out_log_ratios(exact, rows, by_feature=per_feature, forest=forest)
     with one_blas_thread():
         if per_feature:
             powers = learn_powers(table, _power_groups(exact, table))
         else:
-            powers = np.full(table.evidence.shape[2], learn_temperature(table))
+            powers = np.full(table.ratios.shape[2], learn_temperature(table))
             if forest is not None:
                 features, ratio = 1.0 + learn_deviations(table.with_one_feature(), powers[0])
                 powers *= np.append(np.full(len(powers) - 1, features), ratio)
@@ -139,12 +138,12 @@ def _raise(
     return tempered, of_forest[0] if forest is not None else None
 
 
-def _power_groups(posterior: Posterior, table: LeftOutEvidence) -> Array:
-    """Multiples of the features' evidence in each group that learns powers by itself, [G, F]."""
+def _power_groups(posterior: Posterior, table: LeftOutRatios) -> Array:
+    """The factor on each feature's log ratios in each group that learns powers by itself, [G, F]."""
     families = posterior.prior.families
     of_block = [power_groups(families[name], posterior.prior.columns[name] or 0) for name in table.sizes]
     most = max(map(len, of_block), default=1)
-    rest = table.evidence.shape[2] - sum(table.sizes.values())  # the log ratio of forests
+    rest = table.ratios.shape[2] - sum(table.sizes.values())  # the log ratio of forests
     groups = [np.broadcast_to(own, (most, own.shape[1])) for own in of_block]
     return np.concatenate([*groups, np.ones((most, rest))], axis=1)
 
@@ -159,17 +158,17 @@ def _with_fit(classifier: Any, fit: Any, per_feature: bool) -> Any:
     return tempered
 
 
-def learn_temperature(table: LeftOutEvidence) -> float:
+def learn_temperature(table: LeftOutRatios) -> float:
     """The power T that all features share: where the loss, -log likelihood + (log T)^2 / 2, has slope 0.
 
     There is one such place at the most: the slope is negative until that of the likelihood is positive, and then grows.
     """
-    evidence = table.evidence.sum(axis=2, dtype=np.float64)
+    ratios = table.ratios.sum(axis=2, dtype=np.float64)
 
     def slope(log_t: float) -> float:
         t = np.exp(log_t)
-        probs, _ = softmax(table.prior + t * evidence)
-        return t * float(table.weight @ (probs * evidence).sum(axis=1)) + log_t
+        probs, _ = softmax(table.prior + t * ratios)
+        return t * float(table.weight @ (probs * ratios).sum(axis=1)) + log_t
 
     low, high = LOG_TEMPERATURES
     if slope(high) <= 0.0:
@@ -179,33 +178,30 @@ def learn_temperature(table: LeftOutEvidence) -> float:
     return float(np.exp(scipy.optimize.brentq(slope, low, high)))
 
 
-def learn_powers(table: LeftOutEvidence, groups: Array) -> Array:
-    """The powers [F] of the features: the mean of those that each group learns, from multiples [G, F] of the evidence.
-
-    A feature whose multiple is 0 is not among the group's.
-    """
+def learn_powers(table: LeftOutRatios, groups: Array) -> Array:
+    """Learn powers [F] within each group of features, those with a factor > 0 in ``groups`` [G, F], and average."""
     powers = np.zeros(groups.shape[1])
-    for multiples in groups:
-        own = multiples > 0
-        of_group = table if (multiples == 1).all() else table.select(own, multiples[own])
+    for factors in groups:
+        own = factors > 0
+        of_group = table if (factors == 1).all() else table.select(own, factors[own])
         temperature = learn_temperature(of_group)
         if own.any():
-            powers[own] += multiples[own] * temperature * (1.0 + learn_deviations(of_group, temperature))
+            powers[own] += factors[own] * temperature * (1.0 + learn_deviations(of_group, temperature))
     return powers / len(groups)
 
 
-def learn_deviations(table: LeftOutEvidence, temperature: float) -> Array:
-    """delta [F] at the scale with the largest evidence."""
-    delta, found = np.zeros(table.evidence.shape[2]), []
+def learn_deviations(table: LeftOutRatios, temperature: float) -> Array:
+    """delta [F] at the scale that has the largest evidence."""
+    delta, found = np.zeros(table.ratios.shape[2]), []
     for scale in SCALES:
-        score, delta = _at_scale(table, temperature, scale, delta)
-        found.append((score, delta))
-        if score < found[0][0] - TOO_LOW:
+        log_evidence, delta = _at_scale(table, temperature, scale, delta)
+        found.append((log_evidence, delta))
+        if log_evidence < found[0][0] - TOO_LOW:
             break
     return max(found, key=itemgetter(0))[1]
 
 
-def _at_scale(table: LeftOutEvidence, temperature: float, scale: float, start: Array) -> tuple[float, Array]:
+def _at_scale(table: LeftOutRatios, temperature: float, scale: float, start: Array) -> tuple[float, Array]:
     """The log evidence of a scale by Laplace's approximation, up to a constant, and the mode of delta under it."""
 
     def loss(delta: Array) -> tuple[float, Array]:

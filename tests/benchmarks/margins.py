@@ -17,8 +17,7 @@ import pandas as pd
 
 import bayesnb as nb
 from bayesnb.comparison.metrics import accuracy, log_loss
-from bayesnb.validation.leave_one_out import fitted_rows
-from bayesnb.validation.left_out_evidence import left_out_evidence
+from bayesnb.validation.leave_one_out import fitted_rows, left_out_log_ratios
 from bayesnb.validation.stacking import stacking_weights
 from bayesnb.validation.temper import SCALES, _at_scale, learn_temperature
 from tests.benchmarks.learned_priors import SETS, runs_of
@@ -37,8 +36,8 @@ MARGINS = {"always": -np.inf, "within a nat": -1.0, "larger": 0.0}
 
 def log_evidence(fit: nb.Posterior, X: Any, y: Any) -> float:
     """The log evidence of the powers that ``temper`` learns, at the best scale and temperature, up to a constant."""
-    table = left_out_evidence(fit, fitted_rows(fit, X, y, None), by_feature=True)
-    temperature, start = learn_temperature(table), np.zeros(table.evidence.shape[2])
+    table = left_out_log_ratios(fit, fitted_rows(fit, X, y, None), by_feature=True)
+    temperature, start = learn_temperature(table), np.zeros(table.ratios.shape[2])
     score = max(_at_scale(table, temperature, scale, start)[0] for scale in SCALES)
     return score - 0.5 * np.log(temperature) ** 2
 

@@ -15,8 +15,7 @@ import bayesnb as nb
 from bayesnb.arrays.compute import interpret
 from bayesnb.primitives.codes import find_cells
 from bayesnb.results.combine import raise_terms
-from bayesnb.validation.leave_one_out import fitted_rows
-from bayesnb.validation.left_out_evidence import left_out_evidence
+from bayesnb.validation.leave_one_out import fitted_rows, left_out_log_ratios
 from tests import laws
 
 K, N, D = 3, 60, 3
@@ -126,7 +125,7 @@ def test_leave_one_out_of_each_view_equals_refits(model, views, rows, weighted):
     given = {} if weight is None else {"sample_weight": weight}
     prior = model.resolve(X, y, **given)
     post = nb.fit_posterior(prior, X, y, **given)
-    table = left_out_evidence(post, fitted_rows(post, X, y, weight), by_feature=True)
+    table = left_out_log_ratios(post, fitted_rows(post, X, y, weight), by_feature=True)
     shares = SHARES[views]
     assert table.sizes == {"x": len(shares) * D}
     tempered = nb.temper(post, X, y, per_feature=True, **given)
@@ -147,11 +146,11 @@ def test_leave_one_out_of_each_view_equals_refits(model, views, rows, weighted):
             alone = np.repeat(np.eye(len(shares))[v], D)
             terms = interpret(raised_terms, family, alone, one)
             expected = share * (terms[0, rest] - terms[0, own])
-            assert_allclose(table.evidence[n][:, v * D : (v + 1) * D], expected, rtol=1e-8, atol=1e-12)
+            assert_allclose(table.ratios[n][:, v * D : (v + 1) * D], expected, rtol=1e-8, atol=1e-12)
         assert_allclose(left[n], gone.predict_log_proba(one)[0], rtol=1e-9)
         assert_allclose(joint[n], gone.log_joint(one)[0], rtol=1e-9)
-        # the powers' own table: prior plus evidence raised to them is the refit's prediction
-        odds = table.prior[n] + table.evidence[n] @ (tempered.powers["x"] / np.repeat(shares, D))
+        # the powers' own table: prior plus ratios times them is the refit's prediction
+        odds = table.prior[n] + table.ratios[n] @ (tempered.powers["x"] / np.repeat(shares, D))
         found = replace(refit, powers=tempered.powers).predict_log_proba(one)[0]
         assert_allclose(odds, found[rest] - found[own], rtol=1e-8)
 

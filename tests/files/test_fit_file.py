@@ -203,7 +203,7 @@ def test_powers_that_were_asked_for_need_rows_in_memory(tmp_path):
 
 def test_of_a_large_file_the_powers_are_learned_on_the_rows_that_fit_takes(tmp_path, monkeypatch):
     """One in four, of each class alike; the cells are those of all rows where these are few."""
-    monkeypatch.setattr("bayesnb.validation.left_out_evidence.MOST_ROWS", 50)
+    monkeypatch.setattr("bayesnb.validation.leave_one_out.MOST_ROWS", 50)
     monkeypatch.setattr("bayesnb.files.sources.csv.BLOCK_BYTES", 500)
     rng, y = np.random.default_rng(3), np.arange(173) % 3
     frame = pd.DataFrame({"a": rng.normal(y), "b": rng.gamma(1.0 + y), "kind": rng.choice([*"xyz"], 173)})

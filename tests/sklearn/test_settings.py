@@ -69,7 +69,7 @@ def test_what_would_take_long_is_the_exact_posterior(name, most, monkeypatch):
 def test_of_many_rows_only_some_count(monkeypatch):
     monkeypatch.setattr(settings, "MOST_CELLS", 60 * 2 * 6)
     assert not views(nb.NaiveBayesClassifier().fit(X, Y))
-    monkeypatch.setattr("bayesnb.validation.left_out_evidence.MOST_ROWS", 60)
+    monkeypatch.setattr("bayesnb.validation.leave_one_out.MOST_ROWS", 60)
     assert views(nb.NaiveBayesClassifier().fit(X, Y))
 
 
