@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -78,8 +78,9 @@ def feature_inclusion(
         >>> nb.feature_inclusion(nb.NaiveBayes(nb.Bernoulli()), X, y).probability.round(3)
         array([0.897, 0.493])
     """
-    model, _, factors, odds = _compare(model, X, y, prior, sample_weight, statistics)
-    return FeatureInclusion(_probability(model, odds), factors["x"] if model.single else factors)
+    fit = fit_averaged(model, X, y, prior=prior, sample_weight=sample_weight, statistics=statistics)
+    factors = {name: odds - _log_odds(prior) for name, odds in fit.log_odds.items()}
+    return FeatureInclusion(fit.probability, factors["x"] if model.single else factors)
 
 
 @pytree
@@ -102,14 +103,15 @@ class AveragedPosterior(Classifier):
     log_odds: dict[str, Array]
 
     @property
-    def model(self) -> NaiveBayes:  # type: ignore[override]
+    def model(self) -> NaiveBayes:
         """The posterior of the model in which every feature depends on the class."""
         return self.posterior.model
 
     @property
     def probability(self) -> Array | dict[str, Array]:
         """The posterior probability that each feature depends on the class: [D], or a dict by block."""
-        return _probability(self.model, self.log_odds)
+        found = {name: either.sigmoid(self.log_odds[name]) for name in self.model.families}
+        return found["x"] if self.model.single else found
 
     def with_class_probs(self, class_probs: ArrayLike) -> Self:
         """The same fit for a population with these class probabilities [K]."""
@@ -168,17 +170,7 @@ def fit_averaged(
         >>> nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), X, y).predict_proba([[0, 0]]).round(2)  # both in full
         array([[0.86, 0.14]])
     """
-    model, statistics, _, odds = _compare(model, X, y, prior, sample_weight, statistics)
-    updated, pooled = compute(update_both, model, statistics)
-    return AveragedPosterior(Posterior(model, updated, statistics), pooled, odds)
-
-
-def _compare(
-    model: NaiveBayes, X: Any, y: Any, prior: float, sample_weight: Any, statistics: ModelStatistics | None
-) -> tuple[NaiveBayes, ModelStatistics, dict[str, Array], dict[str, Array]]:
-    """The resolved model, its statistics, and by block the log Bayes factors and the posterior log odds, [D] each."""
     arguments.require_probability(prior=prior)
-    log_odds = math.log(prior) - math.log1p(-prior)
     model, statistics = gather(model, X, y, sample_weight, statistics, closed_form=True)
     model = model.resolve(statistics=statistics)
     for name, family in model.families.items():
@@ -189,10 +181,15 @@ def _compare(
                     f"block {name!r} has hyperparameters that differ between classes: one set of parameters for all "
                     "classes needs one prior"
                 )
+    updated, pooled = compute(update_both, model, statistics)
     # Bayes factors are differences of large numbers
-    found = compute(_log_bayes_factors, *to_double((model, statistics)))
-    factors = {name: found[name] for name in model.families}
-    return model, statistics, factors, {name: factor + log_odds for name, factor in factors.items()}
+    factors = compute(_log_bayes_factors, *to_double((model, statistics)))
+    odds = {name: factors[name] + _log_odds(prior) for name in model.families}
+    return AveragedPosterior(Posterior(model, updated, statistics), pooled, odds)
+
+
+def _log_odds(prior: float) -> float:
+    return math.log(prior) - math.log1p(-prior)
 
 
 @jax.jit
@@ -215,11 +212,3 @@ def update_both(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBa
 
 def _one_class(family: Family) -> Family:
     return jax.tree.map(lambda leaf: leaf[:1] if jnp.ndim(leaf) else leaf, family)
-
-
-def _probability(model: NaiveBayes, log_odds: dict[str, Array]) -> Any:
-    return (
-        either.sigmoid(log_odds["x"])
-        if model.single
-        else {name: either.sigmoid(log_odds[name]) for name in model.families}
-    )

@@ -34,11 +34,9 @@ from bayesnb.fits.mixture_proportions import (
     spread,
     spread_points,
 )
-from bayesnb.results.classifier import Classifier, unwrap
+from bayesnb.results.classifier import Classifier, class_probs, unwrap
 from bayesnb.results.intervals import Interval, tails
 from bayesnb.rows import arguments
-
-METHODS = ("map", "mle")
 
 FEW_ROWS = 10_000
 """Up to so many rows the interval is that of the posterior itself; beyond, an approximation is faster."""
@@ -113,7 +111,7 @@ def estimate_class_probs(
     if key is not None:
         arguments.check_key(key)
         arguments.check_counts(num_draws=num_draws)
-    if method not in METHODS:
+    if method not in ("map", "mle"):
         raise ValueError(f"method must be 'map' or 'mle', got {method!r}")
     inner, rows = unwrap(fit, X)
     if inner is not fit:
@@ -123,7 +121,12 @@ def estimate_class_probs(
     if not isinstance(fit, Classifier):
         raise ValueError(f"estimate_class_probs takes a fit, such as nb.fit_posterior gives, got {type(fit).__name__}")
     arguments.require_known("estimate_class_probs", fit, X)
-    shares, concentration = _shares(fit, X), _concentration(fit)
+    num_classes = np.size(class_probs(fit))
+    equal = np.full(num_classes, 1.0 / num_classes)
+    shares = fit.with_class_probs(equal).predict_proba(rows)  # p(x | k), up to a factor
+    whole: Any = getattr(fit, "posterior", fit)
+    prior = getattr(whole, "prior", whole.model)  # the Dirichlet before the labelled rows
+    concentration = np.broadcast_to(np.asarray(prior.class_concentration, np.float64), (num_classes,))
     if not len(shares):
         raise ValueError("estimate_class_probs needs at least one row, got none")
     table = np.asarray(shares, np.float64)
@@ -144,24 +147,6 @@ def estimate_class_probs(
     numbers = probs, Interval(low, high), draws
     probs, interval, draws = jax.tree.map(lambda part: either.like(part, shares), numbers)
     return ClassProbsEstimate(probs, interval, fit.with_class_probs(probs), draws)
-
-
-def _shares(fit: Classifier, X: Any) -> Array:
-    """p(x | k) of each row, up to a factor, [N, K]."""
-    num_classes = _num_classes(fit)
-    return fit.with_class_probs(np.full(num_classes, 1.0 / num_classes)).predict_proba(X)
-
-
-def _num_classes(fit: Any) -> int:
-    declared: int | None = fit.model.num_classes
-    return declared or np.shape(fit.model.class_probs_of(fit.params))[-1]
-
-
-def _concentration(fit: Classifier) -> np.ndarray[Any, Any]:
-    """The Dirichlet prior of the class probabilities before the labelled rows, [K]."""
-    whole = getattr(fit, "posterior", fit)
-    given = np.asarray(getattr(whole, "prior", whole.model).class_concentration, np.float64)
-    return np.broadcast_to(given, (_num_classes(fit),))
 
 
 def _beta_quantiles(centre: Any, variance: Any, ends: Any) -> tuple[Array, Array]:

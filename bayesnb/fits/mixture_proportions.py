@@ -24,17 +24,12 @@ from scipy.optimize import nnls
 from scipy.special import gammaincinv, ndtri, softmax
 from scipy.stats.qmc import Sobol
 
-from bayesnb.arrays.loops import in_threads, merge_in_threads, one_blas_thread, row_blocks
+from bayesnb.arrays.loops import in_threads, row_blocks
 
 Numbers = np.ndarray[Any, Any]
 
 GAIN = 1e-5
 """A step that gains fewer nats, .005 standard errors, is the last: Newton's method squares the error."""
-
-SAMPLE = 16
-"""Of many rows every 16th is looked at first, which leaves two or three passes over all of them."""
-
-MANY_ROWS = 20_000
 
 MOST_STEPS = 100
 
@@ -46,10 +41,6 @@ class Slopes(NamedTuple):
     gradient: Numbers
     curvature: Numbers
 
-    def plus(self, other: Slopes) -> Slopes:
-        """Those of both sets of rows."""
-        return Slopes(self.value + other.value, self.gradient + other.gradient, self.curvature + other.curvature)
-
 
 class Maximum(NamedTuple):
     """The maximum of F, [K], and the curvature of F there, [K, K]."""
@@ -60,42 +51,31 @@ class Maximum(NamedTuple):
 
 def find_proportions(table: Numbers, pseudo: Numbers, start: Numbers | None = None) -> Maximum:
     """The maximum of F by Newton's method; ``start`` must be positive, and is uniform by default."""
-    num_rows, num_classes = table.shape
-    probs = np.full(num_classes, 1.0 / num_classes) if start is None else start
-    if start is None and num_rows > MANY_ROWS:
-        sample = np.ascontiguousarray(table[::SAMPLE])
-        found = find_proportions(sample, pseudo / SAMPLE, probs).probs
-        probs = (found * len(sample) + 1.0) / (len(sample) + num_classes)
-    with one_blas_thread():
-        here = slopes(table, probs, pseudo)
-        for _ in range(MOST_STEPS):
-            best = _quadratic_maximum(here, num_rows + float(pseudo.sum()))
-            step, size = best - probs, 1.0
-            gain = here.gradient @ step
-            if gain < GAIN:
-                return Maximum(best, here.curvature)
-            there = slopes(table, best, pseudo)
-            while gain > 1e-3 and size > 1e-9 and not there.value > here.value:
-                size *= 0.5  # far away the quadratic model may be wrong
-                there = slopes(table, np.maximum(probs + size * step, 0.0), pseudo)
-            here, probs = there, np.maximum(probs + size * step, 0.0)
+    probs = np.full(table.shape[1], 1.0 / table.shape[1]) if start is None else start
+    here = slopes(table, probs, pseudo)
+    for _ in range(MOST_STEPS):
+        best = _quadratic_maximum(here, len(table) + float(pseudo.sum()))
+        step, size = best - probs, 1.0
+        gain = here.gradient @ step
+        if gain < GAIN:
+            return Maximum(best, here.curvature)
+        there = slopes(table, best, pseudo)
+        while gain > 1e-3 and size > 1e-9 and not there.value > here.value:
+            size *= 0.5  # far away the quadratic model may be wrong
+            there = slopes(table, np.maximum(probs + size * step, 0.0), pseudo)
+        here, probs = there, np.maximum(probs + size * step, 0.0)
     return Maximum(probs, here.curvature)
 
 
 def slopes(table: Numbers, probs: Numbers, pseudo: Numbers) -> Slopes:
-    """The value of F and its slopes at p, in one pass; a pseudo-count is a row that only one distribution explains."""
-
-    def of_rows(rows: slice) -> Slopes:
-        block = table[rows]
-        total = block @ probs
-        share = block / np.where(total > 0, total, 1.0)[:, None]
-        with np.errstate(divide="ignore"):
-            return Slopes(float(np.log(total).sum()), np.ones(len(share)) @ share, share.T @ share)
-
-    found = merge_in_threads(Slopes.plus, of_rows, _blocks(table))
-    used = np.where((pseudo > 0) & (probs > 0), probs, 1.0)  # F is -inf where a pseudo-count has no proportion
-    prior = Slopes(_log_prior(probs, pseudo), pseudo / used, np.diag(pseudo / np.square(used)))
-    return found.plus(prior)
+    """The value of F and its slopes at p; a pseudo-count is a row that only one distribution explains."""
+    total = table @ probs
+    share = table / np.where(total > 0, total, 1.0)[:, None]
+    used = np.where((pseudo > 0) & (probs > 0), probs, 1.0)
+    with np.errstate(divide="ignore"):  # F is -inf where a row or a pseudo-count has no proportion
+        value = np.log(total).sum() + (pseudo * np.log(np.where(pseudo > 0, probs, 1.0))).sum()
+    gradient, curvature = share.sum(axis=0), share.T @ share
+    return Slopes(float(value), gradient + pseudo / used, curvature + np.diag(pseudo / np.square(used)))
 
 
 def spread(curvature: Numbers, probs: Numbers) -> Numbers:
@@ -117,11 +97,6 @@ def log_posteriors(table: Numbers, probs: Numbers, pseudo: Numbers) -> Numbers:
     return sum(in_threads(of_rows, blocks), np.zeros(len(probs))) + np.log(probs) @ pseudo
 
 
-def _log_prior(probs: Numbers, pseudo: Numbers) -> float:
-    with np.errstate(divide="ignore"):
-        return float((pseudo * np.log(np.where(pseudo > 0, probs, 1.0))).sum())
-
-
 def _quadratic_maximum(here: Slopes, total: float) -> Numbers:
     """argmax of 2 g q - total sum q - q' H q / 2 over q >= 0, made to sum to one."""
     width = np.sqrt(np.diagonal(here.curvature))
@@ -131,10 +106,6 @@ def _quadratic_maximum(here: Slopes, total: float) -> Numbers:
     target = solve_triangular(factor, (2.0 * here.gradient - total) / width, lower=True)
     found = nnls(factor.T, target)[0] / width
     return found / found.sum()
-
-
-def _blocks(table: Numbers) -> list[slice]:
-    return list(row_blocks(len(table), table.itemsize * table.shape[1], block_bytes=1 << 20))
 
 
 BURN_IN = 200

@@ -118,7 +118,7 @@ class ForestPosterior(Classifier):
         return lay_out(self.model.families, self.model.columns)
 
     @property
-    def model(self) -> NaiveBayes:  # type: ignore[override]
+    def model(self) -> NaiveBayes:
         """The posterior of Naive Bayes, without edges."""
         return self.posterior.model
 

@@ -34,7 +34,7 @@ from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics import dirichlet, log_gamma, stable
 from bayesnb.numerics.log_prob import NO_CLASS, LogProb
 from bayesnb.results import intervals
-from bayesnb.results.classifier import Classifier, PointEstimate, Posterior, unwrap_pipeline
+from bayesnb.results.classifier import Classifier, PointEstimate, Posterior, class_probs, unwrap_pipeline
 from bayesnb.results.combine import mixture_terms, raise_terms, sum_terms
 from bayesnb.results.draws import Draws
 from bayesnb.rows import arguments
@@ -244,11 +244,6 @@ def by_words(fit: Classifier, family: Family) -> bool:
     In an average over subsets of features a Multinomial block is included as a whole, and has one term.
     """
     return has_word_terms(family) and not isinstance(fit, AveragedPosterior)
-
-
-def class_probs(fit: Classifier) -> Array:
-    """p(y = k) in predictions, [K]."""
-    return fit.model.class_probs_of(fit.params) if isinstance(fit, PointEstimate) else fit.model.class_mean()
 
 
 @jax.jit

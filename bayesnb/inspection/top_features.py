@@ -39,10 +39,10 @@ from bayesnb.families.base import Family, Params
 from bayesnb.families.parts.cells import centres_of
 from bayesnb.families.tied_columns import TiedColumns
 from bayesnb.inspection import display_names as names
-from bayesnb.inspection.explain import class_probs, has_word_terms
+from bayesnb.inspection.explain import has_word_terms
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics import covariances
-from bayesnb.results.classifier import Classifier, PointEstimate, Posterior, unwrap_pipeline
+from bayesnb.results.classifier import Classifier, PointEstimate, Posterior, class_probs, unwrap_pipeline
 from bayesnb.results.combine import raise_terms
 from bayesnb.rows import arguments
 
@@ -203,19 +203,19 @@ def divergence(family: Any, params: Params, k: int) -> Array:
 
     The cells are quantiles x(u) of class k at u = Phi(z), for z on a grid.
     """
-    law = family.likelihood(params)
+    distribution = family.likelihood(params)
     z = np.linspace(-FAR, FAR, POINTS)
     try:
-        if law.event_shape or law.support.is_discrete:
+        if distribution.event_shape or distribution.support.is_discrete:
             raise NotImplementedError
-        x = jax.vmap(law.icdf)(jax.scipy.special.ndtr(z))[:, k]
+        x = jax.vmap(distribution.icdf)(jax.scipy.special.ndtr(z))[:, k]
     except NotImplementedError:
         raise ValueError(
             f"top_features needs the divergence of {type(family).__name__} between classes, and has it by quadrature "
             "only of likelihoods of real numbers with icdf: register a closed form, "
             f"bayesnb.inspection.top_features.divergence.register({type(family).__name__})"
         ) from None
-    log_prob = jax.vmap(law.log_prob)(jnp.broadcast_to(x[:, None], (POINTS, *law.batch_shape)))
+    log_prob = jax.vmap(distribution.log_prob)(jnp.broadcast_to(x[:, None], (POINTS, *distribution.batch_shape)))
     weights = norm.pdf(z) * (z[1] - z[0])
     return jnp.tensordot(weights, log_prob[:, k, None] - log_prob, axes=1)
 
@@ -275,8 +275,7 @@ def _of_normals(loc: Array, variance: Array, k: int) -> Array:
 @means.register(MultivariateNormal)
 @means.register(TiedColumns)
 def _(family: Any, params: Params) -> Array:
-    del family
-    return jnp.full((next(iter(params.values())).shape[0], 1), jnp.nan)
+    return jnp.full((params[family.sites[0]].shape[0], 1), jnp.nan)
 
 
 @divergence.register(MultivariateNormal)

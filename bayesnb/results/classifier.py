@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import jax
 import numpy as np
@@ -40,7 +40,11 @@ class Classifier(Node):
     Inside a JAX transformation cells are checked by ``checkify`` alone, as ``fit_mle`` says.
     """
 
-    model: NaiveBayes
+    if TYPE_CHECKING:  # a dataclass would take a property for the default of its field
+
+        @property
+        def model(self) -> NaiveBayes:
+            """The model that predicts."""
 
     @answers_cpu_rows
     def log_joint(self, X: Rows) -> Array:
@@ -204,7 +208,8 @@ class PointEstimate(Classifier):
     def with_class_probs(self, class_probs: ArrayLike) -> Self:
         """The same parameters for a population with these class probabilities [K]."""
         model = self.model.with_class_probs(class_probs)
-        return type(self)(model, model.spell({**self.model.own_params(self.params), "class_probs": model.class_mean()}))
+        own = {**self.model.own_params(self.params), "class_probs": model.class_mean()}
+        return type(self)(model, model.spell(own))
 
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
         """The parameters themselves, ``num_draws`` times."""
@@ -323,6 +328,11 @@ class Posterior(Classifier):
         if self.powers is None:
             return prepare_predictive(self.model)
         return raise_to_powers(self.model, self.powers)
+
+
+def class_probs(fit: Classifier) -> Array:
+    """p(y = k) in predictions, [K]."""
+    return fit.model.class_probs_of(fit.params) if isinstance(fit, PointEstimate) else fit.model.class_mean()
 
 
 def unwrap(fit: Any, X: Any = None) -> tuple[Any, Any]:

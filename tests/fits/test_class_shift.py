@@ -31,7 +31,7 @@ def by_em(X, pseudo=0.0, steps=20_000):
     return probs
 
 
-@pytest.mark.parametrize("num_rows", [7, 200, 30_000])  # of many rows a sample is looked at first
+@pytest.mark.parametrize("num_rows", [7, 200, 30_000])
 def test_the_estimate_is_the_fixed_point_of_em(num_rows):
     X = rows(SHIFTED, num_rows)
     expected = by_em(X, steps=20_000 if num_rows < 1000 else 500)
@@ -43,8 +43,8 @@ def test_the_estimate_is_the_fixed_point_of_em(num_rows):
 
 def test_each_step_looks_at_the_rows_once(monkeypatch):
     """One pass gives the slopes at a point and says whether it is better than the last; few points are looked at."""
-    table, passes, once = TABLE.predict_proba(rows(SHIFTED, 2_000)), [], mixture_proportions._blocks
-    monkeypatch.setattr(mixture_proportions, "_blocks", lambda table: passes.append(1) or once(table))
+    table, passes, once = TABLE.predict_proba(rows(SHIFTED, 2_000)), [], mixture_proportions.slopes
+    monkeypatch.setattr(mixture_proportions, "slopes", lambda *args: passes.append(1) or once(*args))
     found = mixture_proportions.find_proportions(table, np.zeros(3))
     share = table * found.probs / (table @ found.probs)[:, None]
     assert_allclose(share.mean(axis=0), found.probs, atol=1e-6)  # a fixed point of EM
