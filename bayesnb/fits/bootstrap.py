@@ -21,7 +21,7 @@ from bayesnb.arrays import memory
 from bayesnb.arrays.cells import bytes_per_row
 from bayesnb.arrays.compute import compute
 from bayesnb.arrays.loops import in_threads, row_blocks
-from bayesnb.arrays.placement import Node, pytree, to_host
+from bayesnb.arrays.placement import Node, leading_size, pytree, to_host
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.parts.support import require_choice
 from bayesnb.fits.closed_form import CLOSED_FORMS, fit_map, fit_mle, require_fit, require_maxima
@@ -62,7 +62,7 @@ class Bootstrap(Node):
     @property
     def standard_errors(self) -> Sites:
         """The standard deviation of each parameter over the replicates, by site."""
-        if len(next(iter(self.params.values()))) < 2:
+        if leading_size(self.params) < 2:
             raise ValueError("a standard error needs two replicates: give replicates=1000")
         return {site: value.std(axis=0, ddof=1) for site, value in self.params.items()}
 

@@ -21,7 +21,7 @@ import jax
 import numpy as np
 
 from bayesnb.arrays.compute import compute
-from bayesnb.arrays.placement import is_traced, known, on_host, with_automatic_axes
+from bayesnb.arrays.placement import is_traced, known, leading_size, on_host, with_automatic_axes
 from bayesnb.arrays.typing import ArrayLike, LabelsLike, Rows
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import MultivariateNormal
@@ -249,7 +249,7 @@ def _(family: Any, params: Sites, statistics: Any, block: str) -> None:
 
 def require_maxima(model: NaiveBayes, params: Sites, statistics: ModelStatistics, what: str) -> None:
     """Check each index of the leaves' first axis by ``require_maximum``; errors begin with ``what`` and the index."""
-    for index in range(len(next(iter(params.values())))):
+    for index in range(leading_size(params)):
         of_one = jax.tree.map(lambda leaf, i=index: leaf[i, ...], (params, statistics))
         try:
             require_maximum(model, *of_one)

@@ -23,6 +23,7 @@ from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import FAMILIES, Family, Histogram, MultivariateNormal, Normal, NormalKnownVariance
 from bayesnb.families.parts.statistics import CategoricalStatistics
 from bayesnb.families.parts.support import require_choice, require_positive
+from bayesnb.families.tied_columns import TiedColumns
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics import newton
@@ -218,8 +219,16 @@ def _owner(family: Family, by: str) -> np.ndarray[Any, Any]:
     if by == "block" or num_features == 1:
         return np.zeros((), int)
     by_category = dict(family.axes).get(_hyperparameter_names(family)[0], "").endswith("S")
-    sizes_of = getattr(family, "sizes_of", family.category_sizes)  # columns that share parameters are one feature
-    return np.repeat(np.arange(num_features), sizes_of(num_features) if by_category else 1)[None]
+    return np.repeat(np.arange(num_features), _category_sizes(family, num_features) if by_category else 1)[None]
+
+
+@singledispatch
+def _category_sizes(family: Any, num_features: int) -> tuple[int, ...]:
+    """The number of categories of each feature with hyperparameters of its own."""
+    return family.category_sizes(num_features)
+
+
+_category_sizes.register(TiedColumns, lambda family, num_groups: family.untied.category_sizes(family, num_groups))
 
 
 def _warn(fit: EmpiricalPosterior) -> None:

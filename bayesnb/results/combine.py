@@ -30,7 +30,7 @@ import numpy as np
 import scipy.special
 
 from bayesnb.arrays.compute import compute, compute_rows
-from bayesnb.arrays.placement import Array, on_host
+from bayesnb.arrays.placement import Array, leading_size, on_host
 from bayesnb.families import Histogram
 from bayesnb.families.base import Family, Score, by_view
 from bayesnb.families.parts.student_t import raise_student
@@ -76,14 +76,13 @@ def add_forests(score: Score, log_ratio: Callable[[Any], Array], power: Array | 
 def average_draws(of_draw: Callable[[Sites], LogProb], draws: Sites) -> LogProb:
     """The mean over draws [S, ...] of p(y, x | draw), a function of one. Pure JAX."""
     draws = jax.tree.map(jnp.asarray, draws)
-    num_draws = jax.tree.leaves(draws)[0].shape[0]
 
     def add(total: LogProb, draw: Sites) -> tuple[LogProb, None]:
         return total.plus(of_draw(draw)), None
 
     first, rest = jax.tree.map(lambda a: a[0], draws), jax.tree.map(lambda a: a[1:], draws)
     total, _ = jax.lax.scan(add, of_draw(first), rest)
-    return LogProb(total.finite - jnp.log(num_draws), total.zeros)
+    return LogProb(total.finite - jnp.log(leading_size(draws)), total.zeros)
 
 
 @singledispatch

@@ -18,7 +18,7 @@ import numpy as np
 
 from bayesnb.arrays.cells import dense
 from bayesnb.arrays.compute import compute
-from bayesnb.arrays.placement import is_traced, on_host, promote_dtypes, to_host
+from bayesnb.arrays.placement import is_traced, leading_size, on_host, promote_dtypes, to_host
 from bayesnb.arrays.typing import Array
 from bayesnb.families.base import Family
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
@@ -102,7 +102,7 @@ def quantiles(of_rows: Callable[..., Any], given: ParameterDraws, by_feature: bo
     ``of_rows`` must be a module-level function or a frozen dataclass: an equal one is not compiled again.
     """
     model, params, powers, arrays, ends = given
-    num_rows = jax.tree.leaves(arrays)[0].shape[0]
+    num_rows = leading_size(arrays)
     width = sum(x.shape[1] for x in arrays.values()) if by_feature else 1
     row_bytes = 8 * model.class_probs_of(params).size * width
     # a power of two, so that few block sizes are compiled
