@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayesnb import __version__
 from bayesnb.comparison.compare import Comparison
 from bayesnb.comparison.experiment import Experiment, num_test_rows
 from bayesnb.comparison.first_split import Evidence, NutsCheck
@@ -22,7 +23,7 @@ from bayesnb.inspection.dependence import STRONG, Dependence
 from bayesnb.inspection.num_parameters import num_parameters
 
 LEAST_OVERCONFIDENCE = 0.01
-PACKAGES = ("bayesnb", "jax", "numpyro", "numpy", "scikit-learn")
+PACKAGES = ("jax", "numpyro", "numpy", "scikit-learn")
 
 ARGUMENTS = {
     "MLE": "method='mle'",
@@ -126,7 +127,11 @@ def summarise(findings: Findings, command: str) -> dict[str, Any]:
             "stopped": stopped,
             "test_rows": _test_rows(experiment),
         },
-        "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
+        "versions": {
+            "python": platform.python_version(),
+            "bayesnb": __version__,
+            **{name: metadata.version(name) for name in PACKAGES},
+        },
         "command": command,
     }
 
@@ -315,13 +320,6 @@ def next_step(result: Comparison, pairs: Dependence | None, *, own_program: bool
 
 def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:  # not installed
-        return None
 
 
 def number(value: float, sign: str = "", digits: int | None = None) -> str:

@@ -127,8 +127,6 @@ def _steps(paths: Sequence[str], separator: str) -> list[tuple[str, ...]]:
     for path in paths:
         if not isinstance(path, str):
             raise ValueError(f"paths must be text such as 'animal{separator}cat', got {path!r}")
-        if path == ROOT:
-            raise ValueError("a path is empty: it would be the root, its own parent")
         parts = tuple(path.split(separator))
         if not all(part.strip() for part in parts):
             raise ValueError(f"the path {path!r} has an empty step: write one name between two {separator!r}")
@@ -148,10 +146,6 @@ def _check(log_proba: Any, num_classes: int) -> Array:
         raise ValueError(
             f"log_proba must be numbers [N, {num_classes}], a column for each path, got {given.dtype} {given.shape}"
         )
-    if np.isnan(given).any():
-        raise ValueError("log_proba has missing numbers (NaN): give the result of predict_log_proba")
-    if given.size and given.max() > LARGEST_SUM:
-        raise ValueError(
-            f"log_proba has {given.max():g}, above 0: give log probabilities, such as predict_log_proba returns"
-        )
+    if given.size and not given.max() <= LARGEST_SUM:
+        raise ValueError(f"log_proba has {given.max():g}, expected at most 0: give the result of predict_log_proba")
     return given

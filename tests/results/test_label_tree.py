@@ -62,15 +62,15 @@ def test_predictions_of_a_classifier():
 
 BAD = {
     r"two classes have the path 'a;b'": (LOG_PROBA[:, :2], ["a;b", "a;b"]),
-    r"a path is empty: it would be the root, its own parent": (LOG_PROBA[:, :2], ["a", ""]),
+    r"the path '' has an empty step": (LOG_PROBA[:, :2], ["a", ""]),
     r"the path 'a;' has an empty step": (LOG_PROBA[:, :2], ["a;", "b"]),
     r"the path 'a;;b' has an empty step": (LOG_PROBA[:, :2], ["a;;b", "b"]),
     r"paths must be a list of texts .*, got 'ab'": (LOG_PROBA[:, :2], "ab"),
     r"paths must be text .*, got 3": (LOG_PROBA[:, :2], [3, "b"]),
     r"must be numbers \[N, 1\].* got float64 \(50, 2\)": (LOG_PROBA[:, :2], ["a"]),
     r"must be numbers \[N, 1\].* got <U1": (np.array([["x"]]), ["a"]),
-    r"has missing numbers": (np.array([[np.nan, 0]]), ["a", "b"]),
-    r"above 0: give log probabilities": (softmax(LOGITS, axis=1), PATHS),
+    r"has nan, expected at most 0": (np.array([[np.nan, 0]]), ["a", "b"]),
+    r"expected at most 0: give the result of predict_log_proba": (softmax(LOGITS, axis=1), PATHS),
 }
 
 
