@@ -1,4 +1,4 @@
-"""Tables [K, D] of many classes that hold few cells of their own: the others follow from a row that classes share.
+"""Tables [K, D] of many classes, stored as one shared row plus sparse entries of each class.
 
     table[k, d] = (base[group_k, d] + own[k, d]) / total_k
 

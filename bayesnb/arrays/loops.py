@@ -64,8 +64,8 @@ def _count_numbers(args: tuple[Any, ...]) -> int:
 def compiled_unless_few(function: Callable[..., T], **options: Any) -> Callable[..., T]:
     """As ``compiled``, but few numbers are left to Python until something else loads numba, which takes .3 seconds.
 
-    So a new process answers its first row sooner. Only for loops of the same bits in Python: of floats, not of sums of
-    integers, which overflow elsewhere.
+    So a new process answers its first row sooner. Only for loops that give identical bits in Python: floats, not
+    integer sums, which wrap.
     """
     return compiled(function, few=FEW, **options)
 
@@ -225,7 +225,7 @@ def _blas() -> ThreadpoolController:
 
 @cache
 def _first_process() -> int:
-    """The process that first ran JAX by this package; a forked process has the number of its parent here."""
+    """The number of the process that first ran JAX; a fork inherits its parent's."""
     return os.getpid()
 
 

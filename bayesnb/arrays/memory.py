@@ -22,7 +22,7 @@ def require(num_bytes: float, what: str, advice: str) -> None:
     there = available()
     if there is not None and num_bytes > there:
         raise ValueError(
-            f"{what} would take at least {in_words(num_bytes)} of memory, and {in_words(there)} are there: {advice}"
+            f"{what} would take at least {in_words(num_bytes)} of memory; {in_words(there)} is available: {advice}"
         )
 
 

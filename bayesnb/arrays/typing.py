@@ -62,7 +62,7 @@ class SparseMatrix(Protocol):
 
 
 class DataFrame(Protocol):
-    """A data frame of pandas or polars, or a table of pyarrow: what narwhals, too, knows one by."""
+    """A data frame of pandas or polars, or a table of pyarrow, recognised by the same attributes as in narwhals."""
 
     @property
     def columns(self) -> Any:

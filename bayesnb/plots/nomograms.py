@@ -219,7 +219,7 @@ class Scale(NamedTuple):
 def feature_scales(fit: Classifier, explanation: Explanation, of: int, count: int, row: int | None) -> dict[int, Scale]:
     """The scales of the features, by number, whose contributions vary most over the explained rows, widest first.
 
-    ValueError if no feature has an axis, or a value is impossible in one of the two classes.
+    ValueError if there is nothing to draw, or a value is impossible in one of the two classes.
     """
     features = [
         f
@@ -230,7 +230,7 @@ def feature_scales(fit: Classifier, explanation: Explanation, of: int, count: in
         if np.isfinite(explanation.values[:, f]).any()
     ]
     if not features:
-        raise ValueError("no feature has an axis: blocks that are one term, and totals given with rows, have none")
+        raise ValueError("nothing to draw: every block is a single term, or has totals in its rows")
     nats = explanation.contributions[:, of, features]
     order = np.argsort(-np.ptp(np.where(np.isfinite(nats), nats, 0.0), axis=0), kind="stable")[:count]
     axes = {features[i]: _values(fit, explanation, features[i], row) for i in order}

@@ -62,7 +62,7 @@ ASKED = {
 @pytest.mark.parametrize("asked", ASKED)
 def test_what_does_not_fit_is_refused_before_it_is_tried(asked, monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: 8 << 30)
-    with pytest.raises(ValueError, match=r"would take at least [\d,.]+ [GT]iB of memory, and 8 GiB are there: "):
+    with pytest.raises(ValueError, match=r"would take at least [\d,.]+ [GT]iB of memory; 8 GiB is available: "):
         ASKED[asked]()
 
 
