@@ -288,16 +288,16 @@ def _log_prior(model: NaiveBayes, params: Sites) -> LogProb:
     return LogProb(sum(p.finite for p in parts), sum(p.zeros for p in parts))
 
 
-def _density(law: Any, value: Array) -> LogProb:
+def _density(distribution: Any, value: Array) -> LogProb:
     """A site's density as 0^zeros exp(finite): on the boundary, ``zeros`` is the exponent of the distance to it.
 
     The boundary is that of a simplex, or a rate of 0. The density is unbounded if the exponent is negative.
     """
-    if isinstance(law, dist.Beta):
+    if isinstance(distribution, dist.Beta):
         value = jnp.stack([value, 1.0 - value], axis=-1)
-        law = dist.Dirichlet(jnp.stack([law.concentration1, law.concentration0], axis=-1))
-    if not isinstance(law, dist.Dirichlet | dist.Gamma):
-        return LogProb(law.log_prob(value).sum(), jnp.zeros(()))
+        distribution = dist.Dirichlet(jnp.stack([distribution.concentration1, distribution.concentration0], axis=-1))
+    if not isinstance(distribution, dist.Dirichlet | dist.Gamma):
+        return LogProb(distribution.log_prob(value).sum(), jnp.zeros(()))
     near = jnp.finfo(value.dtype).tiny
-    power = jnp.where(value == 0, law.concentration - 1.0, 0.0).sum()
-    return LogProb(law.log_prob(jnp.where(value == 0, near, value)).sum() - power * jnp.log(near), power)
+    power = jnp.where(value == 0, distribution.concentration - 1.0, 0.0).sum()
+    return LogProb(distribution.log_prob(jnp.where(value == 0, near, value)).sum() - power * jnp.log(near), power)

@@ -262,15 +262,15 @@ POINTS = 301
 @singledispatch
 def cell_densities(family: Any, params: Params, column: int) -> tuple[Array, Array]:
     """Values [V] of a column and their densities or probabilities [S, K, V], for draws of the parameters [S, K, D]."""
-    law = cell_law(family, params, column)
-    if not law.support.is_discrete and not np.all(law.variance):
+    distribution = cell_distribution(family, params, column)
+    if not distribution.support.is_discrete and not np.all(distribution.variance):
         raise ValueError(f"column {column} is constant in the fitted rows, so it has no density")
-    values = _plotted_values(law)
-    return values, jnp.exp(law.log_prob(values[None, None]))
+    values = _plotted_values(distribution)
+    return values, jnp.exp(distribution.log_prob(values[None, None]))
 
 
 @singledispatch
-def cell_law(family: Any, params: Params, column: int) -> dist.Distribution:
+def cell_distribution(family: Any, params: Params, column: int) -> dist.Distribution:
     """The distribution of a column's cells under every draw, [S, K, 1]."""
     return family.likelihood({site: _at(family, site, value, column) for site, value in params.items()})
 
@@ -280,21 +280,21 @@ def _at(family: Any, site: str, value: Array, column: int) -> Array:
     return at[:, None] if site in family.common_sites else at
 
 
-def _plotted_values(law: dist.Distribution) -> Array:
+def _plotted_values(distribution: dist.Distribution) -> Array:
     """The values [V] at which a plot shows the distributions [S, K, 1] of one column."""
-    if law.has_enumerate_support:
-        return np.asarray(law.enumerate_support(expand=False)).ravel()
-    mean, variance = np.asarray(law.mean), np.asarray(law.variance)
-    if law.support.is_discrete:
+    if distribution.has_enumerate_support:
+        return np.asarray(distribution.enumerate_support(expand=False)).ravel()
+    mean, variance = np.asarray(distribution.mean), np.asarray(distribution.variance)
+    if distribution.support.is_discrete:
         most, width = mean.mean(axis=0).max(), np.sqrt(variance.mean(axis=0).max())
         return np.arange(int(most + FAR * width) + 2)
     middle, far = mean.mean(axis=0), FAR * np.sqrt(np.median(variance, axis=0))
     low, high = (middle - far).min(), (middle + far).max()
-    least = float(getattr(law.support, "lower_bound", -np.inf))
+    least = float(getattr(distribution.support, "lower_bound", -np.inf))
     return np.linspace(max(low, least + (high - least) / POINTS) if np.isfinite(least) else low, high, POINTS)
 
 
-@cell_law.register(Binomial)
+@cell_distribution.register(Binomial)
 def _(family: Any, params: Params, column: int) -> dist.Distribution:
     # if the totals come with the rows, show the distribution of one trial
     total = np.broadcast_to(family.total_count or 1, family.num_columns)[column]
@@ -313,19 +313,19 @@ def _(family: Any, params: Params, column: int) -> tuple[Array, Array]:
     return np.zeros(1), whole(params["probs"])[:, :, [column]]
 
 
-@cell_law.register(Normal)
+@cell_distribution.register(Normal)
 def _(family: Any, params: Params, column: int) -> dist.Distribution:
     loc, variance = (_at(family, site, params[site], column) for site in family.sites)
     return dist.Normal(loc, jnp.sqrt(variance))
 
 
-@cell_law.register(NormalKnownVariance)
+@cell_distribution.register(NormalKnownVariance)
 def _(family: Any, params: Params, column: int) -> dist.Distribution:
     variance = jnp.broadcast_to(family.variance, jnp.shape(params["loc"])[-2:])
     return dist.Normal(_at(family, "loc", params["loc"], column), jnp.sqrt(variance[:, column, None]))
 
 
-@cell_law.register(MultivariateNormal)
+@cell_distribution.register(MultivariateNormal)
 def _(family: Any, params: Params, column: int) -> dist.Distribution:
     covariance = jnp.asarray(params["covariance"])[..., column, column, None]
     variance = covariance[:, None] if family.shared else covariance

@@ -12,7 +12,7 @@ import numpy as np
 from numpyro import handlers
 from numpyro.infer.util import compute_log_probs
 
-from bayesnb.arrays.placement import allow_promotion, pytree
+from bayesnb.arrays.placement import allow_promotion, leading_size, pytree
 from bayesnb.jaxpr_numpy import evaluate
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.blocks import Block
@@ -99,10 +99,10 @@ class Checks:
         values = labels.of_site(y)
 
         def run(latents: Mapping[str, Any], corner: Any) -> Any:
-            def draw(name: str, law: Any, key: Any, shape: tuple[int, ...]) -> Any:
+            def draw(name: str, prior: Any, key: Any, shape: tuple[int, ...]) -> Any:
                 scale = self.bent.get(name)
                 widest = np.inf if scale is None else 1.0 / np.abs(scale or 1.0).max()
-                return draw_far(law, key, shape, corner, widest=widest)
+                return draw_far(prior, key, shape, corner, widest=widest)
 
             fn = handlers.seed(given(program.fn, {**values, **latents}, key, draw), key)
             densities, trace = compute_log_probs(fn, program.args, dict(program.kwargs), {})
@@ -143,8 +143,7 @@ class Checks:
         """The parameters of the composed model, which has class probabilities where the program has none."""
         probs, num_classes = self.model.class_probs, int(self.model.num_classes or 1)
         probs = np.full(num_classes, 1.0 / num_classes) if probs is None else np.asarray(probs)
-        points = len(next(iter(latents.values())))
-        return {"class_probs": np.broadcast_to(probs, (points, num_classes)), **latents}
+        return {"class_probs": np.broadcast_to(probs, (leading_size(latents), num_classes)), **latents}
 
     def _require_equal(
         self, what: str, own: dict[str, float], mine: dict[str, float], reason: str, tolerance: float = TOLERANCE

@@ -129,7 +129,7 @@ def _recognise(fn: Callable[..., object], program: Program, recognised: dict[str
         blocks = make_blocks(points.observed, tables, num_classes)
     class_probs, fixed = find_class_probs(points, program.label)
     recognised |= {b.site: f"site {b.site!r}, {b.family.__name__}" for b in blocks}
-    matches = Matches(points, blocks, class_probs, _laws(labels, points), program.label)
+    matches = Matches(points, blocks, class_probs, _priors(labels, points), program.label)
     if program.ignored:
         raise NotNaiveBayes("the other sites are no obstacle")
     matches.match_latents()
@@ -156,7 +156,7 @@ def _with_hyper(labels: Labels, matches: Matches, at: int, keys: Any) -> Setting
     return Setting(latents, matches.parameters_of(latents))
 
 
-def _laws(labels: Labels, points: Points) -> dict[str, list[Any]]:
+def _priors(labels: Labels, points: Points) -> dict[str, list[Any]]:
     """The distribution of each latent, with known parameters, at the first two points."""
     program, label = labels.program_with(labels.given), labels.of_site(labels.given)
     values = [{name: site.values[point] for name, site in points.latents.items()} for point in (0, 1)]
@@ -264,7 +264,7 @@ def compose(
         prior_of, support = partial(reading.prior_of, short), reading.support(short)
         values = conjugate_priors(matches, settings, name, terms, prior_of, support)
         if values is None:
-            own[name] = own_prior(matches.fed[name], settings[0].latents, matches.laws, matches.site_names[name])
+            own[name] = own_prior(matches.fed[name], settings[0].latents, matches.priors, matches.site_names[name])
         return values or {}
 
     for block in matches.blocks:

@@ -103,10 +103,10 @@ class Matches:
         points: Points,
         blocks: list[Block],
         class_probs: Values | None,
-        laws: Mapping[str, list[Any]],
+        priors: Mapping[str, list[Any]],
         label: str,
     ) -> None:
-        self.points, self.blocks, self.laws = points, blocks, laws
+        self.points, self.blocks, self.priors = points, blocks, priors
         self.latents = {name: Values(s.values, s.event) for name, s in points.latents.items()}
         self.canonical = {b.canonical(short): v for b in blocks for short, v in b.params.items()}
         self.site_names = {b.canonical(short): b.site for b in blocks for short in b.params}
@@ -177,7 +177,7 @@ class Matches:
                 f"site {name!r} has {int(missing.sum())} elements that no class reads: its class axis must have one "
                 "element for each class"
             )
-        return Site(name, values.shape, parts, values.event, _constraint(self.laws[name][0]))
+        return Site(name, values.shape, parts, values.event, _constraint(self.priors[name][0]))
 
     def _require_one_to_one(self) -> None:
         """Refuse latents that are a parameter of several classes or columns."""
@@ -197,9 +197,9 @@ class Matches:
                 readers[latent, element] = f"element {unit} of {self.site_names[name]!r}"
 
 
-def _constraint(law: Any) -> str:
+def _constraint(prior: Any) -> str:
     """The name of the support within which the latent's draws lie."""
-    support = law.support
+    support = prior.support
     while isinstance(support, type(dist.constraints.independent(dist.constraints.real, 1))):
         support = support.base_constraint
     for name, known in CONSTRAINTS.items():
@@ -207,4 +207,4 @@ def _constraint(law: Any) -> str:
             return name
     if np.min(getattr(support, "lower_bound", -np.inf)) >= 0:
         return "unit_interval" if np.max(getattr(support, "upper_bound", np.inf)) <= 1 else "positive"
-    return "real_vector" if law.event_dim == 1 else "real"
+    return "real_vector" if prior.event_dim == 1 else "real"

@@ -129,10 +129,10 @@ def _read(trace: Trace, label: str) -> Points:
                 f"mixture, is not recognised; where it is the label of other rows, {NO_LABEL}"
             )
         else:
-            law, value = base_of(site["fn"]), jnp.asarray(site["value"])
-            event, is_dirichlet = law.event_dim, isinstance(law, dist.Dirichlet)
-            density = jnp.broadcast_to(law.log_prob(value), value.shape[: value.ndim - event])
-            concentration = jnp.broadcast_to(law.concentration, value.shape) if is_dirichlet else None
+            fn, value = base_of(site["fn"]), jnp.asarray(site["value"])
+            event, is_dirichlet = fn.event_dim, isinstance(fn, dist.Dirichlet)
+            density = jnp.broadcast_to(fn.log_prob(value), value.shape[: value.ndim - event])
+            concentration = jnp.broadcast_to(fn.concentration, value.shape) if is_dirichlet else None
             latents[name] = Latent(event, value, density, concentration)
     return Points(latents, observed, label_probs)
 
@@ -151,19 +151,19 @@ def _refuse_scale_and_mask(name: str, site: dict[str, Any], label: str) -> None:
 
 
 def _label_probs(name: str, site: dict[str, Any]) -> Any:
-    law, value = base_of(site["fn"]), jnp.asarray(site["value"])
-    if isinstance(law, dist.CategoricalProbs | dist.CategoricalLogits):
-        probs = law.probs
-    elif isinstance(law, dist.BernoulliProbs | dist.BernoulliLogits):
-        probs = jnp.stack([1.0 - law.probs, law.probs], axis=-1)
-    elif isinstance(law, dist.DiscreteUniform):
-        low, high = int(np.min(law.low)), int(np.max(law.high))
-        if low or np.min(law.high) < high or np.max(law.low) > low:
+    fn, value = base_of(site["fn"]), jnp.asarray(site["value"])
+    if isinstance(fn, dist.CategoricalProbs | dist.CategoricalLogits):
+        probs = fn.probs
+    elif isinstance(fn, dist.BernoulliProbs | dist.BernoulliLogits):
+        probs = jnp.stack([1.0 - fn.probs, fn.probs], axis=-1)
+    elif isinstance(fn, dist.DiscreteUniform):
+        low, high = int(np.min(fn.low)), int(np.max(fn.high))
+        if low or np.min(fn.high) < high or np.max(fn.low) > low:
             raise NotNaiveBayes(f"site {name!r}, the label, is a DiscreteUniform from {low} to {high}: {FROM_ZERO}")
         probs = jnp.full((1, high + 1), 1.0 / (high + 1))
     else:
         raise NotNaiveBayes(
-            f"site {name!r}, the label, is a {type(law).__name__}: it must be Categorical, DiscreteUniform from 0, or "
+            f"site {name!r}, the label, is a {type(fn).__name__}: it must be Categorical, DiscreteUniform from 0, or "
             "Bernoulli for two classes"
         )
     _require_terms(name, site, value.size)
@@ -172,28 +172,28 @@ def _label_probs(name: str, site: dict[str, Any]) -> Any:
 
 def _require_terms(name: str, site: dict[str, Any], size: int) -> None:
     """Refuse a site whose density has more terms than its value has rows."""
-    law, value = site["fn"], site["value"]
+    fn, value = site["fn"], site["value"]
     with np.errstate(all="ignore"):
-        shape = np.broadcast_shapes(law.batch_shape, np.shape(value)[: np.ndim(value) - law.event_dim])
+        shape = np.broadcast_shapes(fn.batch_shape, np.shape(value)[: np.ndim(value) - fn.event_dim])
     terms = int(np.prod(shape))
-    event = int(np.prod(np.shape(value)[np.ndim(value) - law.event_dim :]))
+    event = int(np.prod(np.shape(value)[np.ndim(value) - fn.event_dim :]))
     if terms * event > size:
         raise NotNaiveBayes(
-            f"site {name!r} has a value of shape {np.shape(value)} in a distribution of shape {law.batch_shape}, so "
+            f"site {name!r} has a value of shape {np.shape(value)} in a distribution of shape {fn.batch_shape}, so "
             f"that each value counts {terms * event // size} times: make both shapes the same"
         )
 
 
 def _read_cells(name: str, site: dict[str, Any]) -> Observed:
-    law, value = base_of(site["fn"]), site["value"]
+    fn, value = base_of(site["fn"]), site["value"]
     families = [
-        (family, params) for family in Family.known.values() if (params := reading_of(family).params(law)) is not None
+        (family, params) for family in Family.known.values() if (params := reading_of(family).params(fn)) is not None
     ]
     if not families:
         raise NotNaiveBayes(
-            f"site {name!r} is observed, and a {type(law).__name__} is not a likelihood of this package, which has "
+            f"site {name!r} is observed, and a {type(fn).__name__} is not a likelihood of this package, which has "
             f"{names_of_likelihoods()}"
-            f"{SUMMED_OUT if type(law).__name__.startswith('Mixture') else ''}"
+            f"{SUMMED_OUT if type(fn).__name__.startswith('Mixture') else ''}"
         )
     _require_terms(name, site, int(np.size(value)))
     family, params = families[0]
@@ -202,7 +202,7 @@ def _read_cells(name: str, site: dict[str, Any]) -> Observed:
     for short, param in params.items():
         event = param.shape[param.ndim - reading_of(family).support(short).event_dim :]
         full[short] = jnp.broadcast_to(param, (*batch, *event))
-    totals = getattr(law, "total_count", None)
+    totals = getattr(fn, "total_count", None)
     totals = None if totals is None else jnp.broadcast_to(totals, batch)
     latent = bool(site["name"] != name)  # ``obs_mask`` made two sites of one
     return Observed(family, value, full, totals, mask_of(site), latent)

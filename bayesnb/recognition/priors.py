@@ -100,7 +100,7 @@ def _regress(terms: Any, density: Any) -> tuple[Any, Any]:
     return (solution / scale[:, 0])[:, :-1].T, good
 
 
-Laws = Mapping[str, list[Any]]
+Priors = Mapping[str, list[Any]]
 """By latent, its distribution at several points of the latents."""
 
 FAR = 30.0
@@ -114,27 +114,27 @@ class Setting(NamedTuple):
     canonical: dict[str, Any]
 
 
-def covers(fed: Fed, laws: Laws, latents: Mapping[str, Latent], support: Any) -> bool:
+def covers(fed: Fed, priors: Priors, latents: Mapping[str, Latent], support: Any) -> bool:
     """Whether the latents reach the whole support of the canonical site; Uniform(0.2, 0.8) does not."""
     # of a simplex of two, one number
     far = dist.biject_to(constraints.unit_interval if support.event_dim else support)(jnp.array([[-FAR], [FAR]]))
     for part in fed.parts:
-        law, values = laws[part.source][0], latents[part.source].values[:1]
-        if law.event_dim:
+        prior, values = priors[part.source][0], latents[part.source].values[:1]
+        if prior.event_dim:
             continue  # a simplex, or positive definite
         ends = np.repeat(values.reshape(1, -1), 2, axis=0)
         ends[:, part.taken.values] = part.through(np.broadcast_to(far, (2, len(part.taken.values))), inverse=True)
-        if not law.support(ends.reshape(2, *values.shape[1:])).all():
+        if not prior.support(ends.reshape(2, *values.shape[1:])).all():
             return False
     return True
 
 
-def own_prior(fed: Fed, latents: Mapping[str, Latent], laws: Laws, site: str) -> dist.Distribution:
+def own_prior(fed: Fed, latents: Mapping[str, Latent], priors: Priors, site: str) -> dist.Distribution:
     """The distribution of the canonical site, by draw of it."""
     names, links = list(dict.fromkeys(part.source for part in fed.parts)), {part.link for part in fed.parts}
     what = f"the prior of {', '.join(repr(name) for name in names)}, a parameter of site {site!r},"
     for name in names:
-        first, second = laws[name]
+        first, second = priors[name]
         value = value_inside(first)
         if not same(np.asarray(first.log_prob(value)), np.asarray(second.log_prob(value))).all():
             raise NotNaiveBayes(f"{what} is not conjugate, and it depends on other latent sites")
@@ -145,8 +145,9 @@ def own_prior(fed: Fed, latents: Mapping[str, Latent], laws: Laws, site: str) ->
                 f"{what} is not conjugate, and no draws can be made from it, as from an improper prior: give it a "
                 "distribution with a sample method"
             ) from error
-    if links <= {"expit", "expit of minus"} and fed.values.event == 1 and laws[names[0]][0].support is constraints.real:
-        return _law_of_two_classes(fed, laws[names[0]][0])
+    known = [priors[name][0] for name in names]
+    if links <= {"expit", "expit of minus"} and fed.values.event == 1 and known[0].support is constraints.real:
+        return _prior_of_two_classes(fed, known[0])
     if len(links) > 1 and fed.values.event:
         raise NotNaiveBayes(
             f"{what} is not conjugate: give two classes a Beta on the probability of one, or a Dirichlet"
@@ -161,24 +162,24 @@ def own_prior(fed: Fed, latents: Mapping[str, Latent], laws: Laws, site: str) ->
                 f"{what} is not conjugate: a vector or matrix with such a prior must be the parameter itself, with its "
                 "classes and columns in order"
             )
-        return laws[names[0]][0]
-    law = _arrange(fed, [laws[name][0] for name in names], [latents[name].log_prob.shape[1:] for name in names], what)
+        return known[0]
+    prior = _arrange(fed, known, [latents[name].log_prob.shape[1:] for name in names], what)
     changes = [] if link is LINKS["identity"] else [link.transform]
     if any(part.scale for part in fed.parts):
         shift, scale = _constants(fed)
-        if law.support is not constraints.real and (np.sign(scale) != np.sign(scale.ravel()[0])).any():
+        if prior.support is not constraints.real and (np.sign(scale) != np.sign(scale.ravel()[0])).any():
             raise NotNaiveBayes(f"{what} is not conjugate, and is used with both signs: use one for all")
         changes = [transforms.AffineTransform(shift, scale), *changes]
-    return ChangedLaw(law, changes) if changes else law
+    return ChangedLaw(prior, changes) if changes else prior
 
 
-def _law_of_two_classes(fed: Fed, law: Any) -> dist.Distribution:
-    """The law of two probabilities that a logit with this law determines."""
+def _prior_of_two_classes(fed: Fed, prior: Any) -> dist.Distribution:
+    """The prior of two probabilities that a logit with this prior determines."""
     sign = next(-1.0 if part.link == "expit of minus" else 1.0 for part in fed.parts if 0 in part.placed.values)
     shift, scale = (sign * constant[0] for constant in _constants(fed))
     # for two classes, the first part of the stick is expit
     changes = [transforms.AffineTransform(shift, scale), transforms.StickBreakingTransform()]
-    return dist.TransformedDistribution(law.expand([1]).to_event(1), changes)
+    return dist.TransformedDistribution(prior.expand([1]).to_event(1), changes)
 
 
 def _constants(fed: Fed) -> Any:
@@ -189,21 +190,21 @@ def _constants(fed: Fed) -> Any:
     return found.reshape(2, *fed.values.shape)
 
 
-def _arrange(fed: Fed, laws: list[Any], batches: list[tuple[int, ...]], what: str) -> Any:
-    """The law of every draw of the canonical site: of numbers that all have, or with parameters of its shape."""
-    kinds = {type(law) for law in laws}
+def _arrange(fed: Fed, priors: list[Any], batches: list[tuple[int, ...]], what: str) -> Any:
+    """The prior of every draw of the canonical site: of numbers that all have, or with parameters of its shape."""
+    kinds = {type(prior) for prior in priors}
     if len(kinds) > 1:
         raise NotNaiveBayes(
             f"{what} is not conjugate, and mixes {', '.join(sorted(kind.__name__ for kind in kinds))}: only one "
             "distribution for all classes and columns is recognised, such as a prior by class with its parameters"
         )
     in_order = batches[0] == fed.values.shape and np.array_equal(fed.units, np.arange(len(fed.units)))
-    if len(laws) == 1 and (in_order or not laws[0].batch_shape):
-        return laws[0]
-    names = [name for name in laws[0].arg_constraints if getattr(laws[0], name, None) is not None]
-    values = [{name: np.asarray(getattr(law, name)) for name in names} for law in laws]
+    if len(priors) == 1 and (in_order or not priors[0].batch_shape):
+        return priors[0]
+    names = [name for name in priors[0].arg_constraints if getattr(priors[0], name, None) is not None]
+    values = [{name: np.asarray(getattr(prior, name)) for name in names} for prior in priors]
     # a truncated or transformed distribution is more than its own parameters
-    if not names or set(inspect.signature(type(laws[0])).parameters) - {*names, "validate_args"}:
+    if not names or set(inspect.signature(type(priors[0])).parameters) - {*names, "validate_args"}:
         raise NotNaiveBayes(
             f"{what} is not conjugate, and not one distribution with its parameters: write it with a draw for each "
             "class and column, [K, D]"
@@ -225,7 +226,7 @@ def conjugate_priors(
 ) -> dict[str, list[Any]] | None:
     """The hyperparameters under each setting, or None if the prior is not conjugate."""
     fed, found = matches.fed[name], []
-    if not covers(fed, matches.laws, matches.points.latents, support):
+    if not covers(fed, matches.priors, matches.points.latents, support):
         return None
     for latents, canonical in settings:
         fed = fed._replace(values=fed.values._replace(values=canonical[name]))
@@ -244,17 +245,17 @@ def known_or_hyper(
         return given[0]
     for name in matches.hyper:
         values = [latents[name].values[0] for latents, _ in settings]
-        law, batch, shape = matches.laws[name], np.shape(values[0]), np.shape(given[0])
+        prior, batch, shape = matches.priors[name], np.shape(values[0]), np.shape(given[0])
         fits = len(batch) <= len(shape) and all(n in (1, m) for n, m in zip(batch[::-1], shape[::-1], strict=False))
-        if not fits or law[0].event_dim or name in hyper:
+        if not fits or prior[0].event_dim or name in hyper:
             continue
         pairs = zip(values, given, strict=True)
         if not all(np.allclose(value, np.broadcast_to(v, np.shape(value)), rtol=1e-6) for v, value in pairs):
             continue
-        inside = value_inside(law[0])
-        if np.allclose(law[0].log_prob(inside), law[1].log_prob(inside), rtol=1e-12):
+        inside = value_inside(prior[0])
+        if np.allclose(prior[0].log_prob(inside), prior[1].log_prob(inside), rtol=1e-12):
             hyper[name] = site
-            return law[0].expand(batch) if batch else law[0]
+            return prior[0].expand(batch) if batch else prior[0]
     raise NotNaiveBayes(
         f"the hyperparameter {site!r} depends on {', '.join(map(repr, matches.hyper))}: a hyperprior is recognised "
         "where a latent is itself one hyperparameter, and its own prior depends on nothing"

@@ -74,24 +74,24 @@ CORNERS = np.array([(-FAR, FAR), (-4.0, -4.0), (4.0, 4.0), (FAR, -FAR)])
 """How far out numbers with an end to their support are, and reals: means are far where scales are small, too."""
 
 
-def base_of(law: Any) -> Any:
+def base_of(distribution: Any) -> Any:
     """The distribution without masks, and ``to_event`` and ``expand``, which change the meaning of axes only."""
-    while isinstance(law, WRAPPERS):
-        law = law.base_dist
-    return law
+    while isinstance(distribution, WRAPPERS):
+        distribution = distribution.base_dist
+    return distribution
 
 
 def mask_of(site: dict[str, Any]) -> Any:
     """Which values of a site count, in the shape of the draws of its base distribution; None if all do."""
-    law, found, event = site["fn"], None, base_of(site["fn"]).event_dim
+    distribution, found, event = site["fn"], None, base_of(site["fn"]).event_dim
     shape = np.shape(site["value"])[: np.ndim(site["value"]) - event]
-    while isinstance(law, WRAPPERS):
-        if isinstance(law, dist.MaskedDistribution):
-            mask = jnp.broadcast_to(jnp.asarray(law._mask), law.batch_shape)
-            mask = jnp.broadcast_to(mask.reshape(*mask.shape, *[1] * (law.event_dim - event)), shape)
+    while isinstance(distribution, WRAPPERS):
+        if isinstance(distribution, dist.MaskedDistribution):
+            mask = jnp.broadcast_to(jnp.asarray(distribution._mask), distribution.batch_shape)
+            mask = jnp.broadcast_to(mask.reshape(*mask.shape, *[1] * (distribution.event_dim - event)), shape)
             found = mask if found is None else found & mask
-        law = law.base_dist
-    seen = getattr(law, "seen", None)  # cells of vectors
+        distribution = distribution.base_dist
+    seen = getattr(distribution, "seen", None)  # cells of vectors
     return found if seen is None else seen if found is None else seen & found[..., None]
 
 
@@ -116,66 +116,67 @@ def join_missing_cells(trace: dict[str, Any], label: str) -> dict[str, Any]:
     return joined
 
 
-def value_inside(law: Any, sample_shape: tuple[int, ...] = ()) -> Any:
+def value_inside(distribution: Any, sample_shape: tuple[int, ...] = ()) -> Any:
     """A value inside the support of a distribution."""
-    inside = dist.biject_to(law.support)
-    return inside(jnp.full(inside.inverse_shape(law.shape(sample_shape)), 0.3))
+    inside = dist.biject_to(distribution.support)
+    return inside(jnp.full(inside.inverse_shape(distribution.shape(sample_shape)), 0.3))
 
 
-def draw_inside(law: Any, key: Any, sample_shape: tuple[int, ...]) -> Any:
-    """A value of the site whose distribution is ``law``, where densities keep their digits."""
-    inside = dist.biject_to(law.support)
-    shape = inside.inverse_shape(law.shape(sample_shape))
-    return _at_scale_of(base_of(law), inside(jax.random.uniform(key, shape, minval=-1.2, maxval=1.2)))
+def draw_inside(distribution: Any, key: Any, sample_shape: tuple[int, ...]) -> Any:
+    """A value of a site with this distribution, where densities keep their digits."""
+    inside = dist.biject_to(distribution.support)
+    shape = inside.inverse_shape(distribution.shape(sample_shape))
+    return _at_scale_of(base_of(distribution), inside(jax.random.uniform(key, shape, minval=-1.2, maxval=1.2)))
 
 
-def draw_far(law: Any, key: Any, sample_shape: tuple[int, ...], corner: Any, *, widest: float) -> Any:
+def draw_far(distribution: Any, key: Any, sample_shape: tuple[int, ...], corner: Any, *, widest: float) -> Any:
     """A value in one of the ``CORNERS``, where reals are at most ``FAR`` times the ``widest`` from their middle.
 
     The smallest number of a simplex is about 1e-4. Matrices stay inside: they lose their digits far out.
     """
-    base = base_of(law)
+    base = base_of(distribution)
     is_real = base.support in (constraints.real, constraints.real_vector)
     if base.support is constraints.simplex:
         ranks = jnp.linspace(0.0, 0.92, base.event_shape[0])
-        ranks = jax.random.permutation(key, jnp.broadcast_to(ranks, law.shape(sample_shape)), axis=-1, independent=True)
+        ranks = jnp.broadcast_to(ranks, distribution.shape(sample_shape))
+        ranks = jax.random.permutation(key, ranks, axis=-1, independent=True)
         return jax.nn.softmax(corner[0] * ranks, axis=-1)
     if base.event_dim and not is_real:
-        return draw_inside(law, key, sample_shape)
-    free = dist.biject_to(law.support)
-    spread = jax.random.uniform(key, free.inverse_shape(law.shape(sample_shape)), minval=0.9)
+        return draw_inside(distribution, key, sample_shape)
+    free = dist.biject_to(distribution.support)
+    spread = jax.random.uniform(key, free.inverse_shape(distribution.shape(sample_shape)), minval=0.9)
     return _at_scale_of(base, free(corner[int(is_real)] * spread), widest)
 
 
-def _at_scale_of(law: Any, value: Any, widest: float = np.inf) -> Any:
+def _at_scale_of(distribution: Any, value: Any, widest: float = np.inf) -> Any:
     """The value, about one in size, moved to where the prior has its mass."""
-    middle = _middle(law)
+    middle = _middle(distribution)
     if middle is None:
         return value
-    if law.support is constraints.positive:
+    if distribution.support is constraints.positive:
         return value * jnp.where((middle > 0) & jnp.isfinite(middle), middle, 1.0)
-    if law.support in (constraints.real, constraints.real_vector):
-        width = jnp.sqrt(law.variance) if hasattr(law, "loc") else jnp.ones_like(middle)
+    if distribution.support in (constraints.real, constraints.real_vector):
+        width = jnp.sqrt(distribution.variance) if hasattr(distribution, "loc") else jnp.ones_like(middle)
         width = jnp.maximum(jnp.where(jnp.isfinite(width), width, 1.0), NARROWEST * jnp.abs(middle))
         width = jnp.minimum(width, widest)
         return jnp.where(jnp.isfinite(middle), middle + width * value, value)
-    if law.support is constraints.positive_definite:
+    if distribution.support is constraints.positive_definite:
         size = jnp.sqrt(jnp.diagonal(middle, axis1=-2, axis2=-1))
         return value * size[..., :, None] * size[..., None, :]
     return value
 
 
-def _middle(law: Any) -> Any:
+def _middle(distribution: Any) -> Any:
     """A central value of a distribution, None if it has none that is known."""
-    if law.support is constraints.lower_cholesky:
-        return law.scale_tril
-    if not isinstance(law, dist.TransformedDistribution):
+    if distribution.support is constraints.lower_cholesky:
+        return distribution.scale_tril
+    if not isinstance(distribution, dist.TransformedDistribution):
         try:
-            return law.mean
+            return distribution.mean
         except NotImplementedError:
             return None
-    middle = _middle(law.base_dist)
-    for transform in law.transforms if middle is not None else ():
+    middle = _middle(distribution.base_dist)
+    for transform in distribution.transforms if middle is not None else ():
         middle = transform(middle)
     return middle
 
@@ -236,7 +237,7 @@ class given(Messenger):
     ) -> None:
         super().__init__(fn)
         self.values, self.key, self.ignored = values, key, ignored
-        self.draw = draw or (lambda _, *law: draw_inside(*law))
+        self.draw = draw or (lambda _, *given: draw_inside(*given))
 
     def process_message(self, msg: dict[str, Any]) -> None:
         """Set the value of a sample site."""
@@ -250,9 +251,9 @@ class given(Messenger):
             raise NotNaiveBayes(f"site {msg['name']!r} is a numpyro.param: give it a prior with numpyro.sample")
         if msg["type"] != "sample":
             return
-        name, law = msg["name"], jax.tree.map(_double, msg["fn"])
-        msg["fn"] = law
-        if isinstance(law, dist.Unit) and name not in self.ignored:
+        name, distribution = msg["name"], jax.tree.map(_double, msg["fn"])
+        msg["fn"] = distribution
+        if isinstance(distribution, dist.Unit) and name not in self.ignored:
             raise NotNaiveBayes(
                 f"site {name!r} is a numpyro.factor: write its density as a prior, with numpyro.sample{SUMMED_OUT}"
             )
@@ -260,9 +261,9 @@ class given(Messenger):
             value = self.values[name]
             # a JAX array, as it would have been drawn: programs use its methods
             msg["value"] = jnp.asarray(value(msg) if callable(value) else value)
-        elif msg["value"] is None and not law.support.is_discrete:
+        elif msg["value"] is None and not distribution.support.is_discrete:
             self.key, key = jax.random.split(self.key)
-            msg["value"] = self.draw(name, law, key, msg["kwargs"].get("sample_shape", ()))
+            msg["value"] = self.draw(name, distribution, key, msg["kwargs"].get("sample_shape", ()))
 
 
 def default_label(msg: Any) -> Any:

@@ -34,7 +34,7 @@ class Reading:
     supports: ClassVar[tuple[tuple[str, Constraint], ...]] = ()
     """The support of each site."""
 
-    laws: ClassVar[tuple[type[dist.Distribution], ...]] = ()
+    likelihoods: ClassVar[tuple[type[dist.Distribution], ...]] = ()
     """NumPyro's classes of the likelihood, with attributes that have the sites' names."""
 
     def __init__(self, family: Any) -> None:
@@ -44,16 +44,16 @@ class Reading:
         """The support of a site, or of the site of one column, such as ``probs_3``."""
         return dict(self.supports)[site.partition("_")[0]]
 
-    def params(self, law: dist.Distribution) -> dict[str, Array] | None:
+    def params(self, given: dist.Distribution) -> dict[str, Array] | None:
         """The parameters of a NumPyro distribution of cells; None if it is not this family's likelihood."""
-        return {site: getattr(law, site) for site, _ in self.supports} if isinstance(law, self.laws) else None
+        return {s: getattr(given, s) for s, _ in self.supports} if isinstance(given, self.likelihoods) else None
 
     def simplify(self, params: dict[str, Array]) -> tuple[type[Family], dict[str, Array]]:
         """A simpler family with the same likelihood, and its parameters; by default the family itself."""
         return self.family, params
 
     def prior_terms(self, site: str, params: Params) -> tuple[Array, ...]:
-        """The functions of the parameters of which the log density of the site's prior is a linear combination.
+        """The functions whose linear combination is the site's log prior density.
 
         The first ones are the logs that ``model.tilt`` multiplies.
         """
@@ -76,7 +76,8 @@ def reading_of(family: Any) -> Reading:
 
 def names_of_likelihoods() -> str:
     """The families whose likelihood is recognised."""
-    return ", ".join(sorted(family.__name__ for family, of in _reading.registry.items() if getattr(of, "laws", ())))
+    read = (family.__name__ for family, reading in _reading.registry.items() if getattr(reading, "likelihoods", ()))
+    return ", ".join(sorted(read))
 
 
 class _Beta(Reading):
@@ -95,12 +96,12 @@ class _Beta(Reading):
 
 @_reading.register(Bernoulli)
 class _Bernoulli(_Beta):
-    laws = (dist.BernoulliProbs, dist.BernoulliLogits)
+    likelihoods = (dist.BernoulliProbs, dist.BernoulliLogits)
 
 
 @_reading.register(Binomial)
 class _Binomial(_Beta):
-    laws = (dist.BinomialProbs, dist.BinomialLogits)
+    likelihoods = (dist.BinomialProbs, dist.BinomialLogits)
 
 
 class _Dirichlet(Reading):
@@ -123,7 +124,7 @@ DIRICHLET = _Dirichlet(Family)
 
 @_reading.register(Categorical)
 class _Categorical(_Dirichlet):
-    laws = (dist.CategoricalProbs, dist.CategoricalLogits)
+    likelihoods = (dist.CategoricalProbs, dist.CategoricalLogits)
 
     def simplify(self, params: dict[str, Array]) -> tuple[type[Family], dict[str, Array]]:
         probs = params["probs"].reshape(*params["probs"].shape[:2], -1, params["probs"].shape[-1])
@@ -136,7 +137,7 @@ class _Categorical(_Dirichlet):
 
 @_reading.register(Multinomial)
 class _Multinomial(_Dirichlet):
-    laws = (dist.MultinomialProbs, dist.MultinomialLogits)
+    likelihoods = (dist.MultinomialProbs, dist.MultinomialLogits)
 
 
 @_reading.register(Normal)
@@ -144,10 +145,10 @@ class _Normal(Reading):
     """Log density linear in log sigma2, 1 / sigma2, mu / sigma2 and mu^2 / sigma2."""
 
     supports = (("loc", dist.constraints.real), ("variance", dist.constraints.positive))
-    laws = (dist.Normal,)
+    likelihoods = (dist.Normal,)
 
-    def params(self, law: dist.Distribution) -> dict[str, Array] | None:
-        return {"loc": law.loc, "variance": jnp.square(law.scale)} if type(law) is dist.Normal else None
+    def params(self, given: dist.Distribution) -> dict[str, Array] | None:
+        return {"loc": given.loc, "variance": jnp.square(given.scale)} if type(given) is dist.Normal else None
 
     def prior_terms(self, site: str, params: Params) -> tuple[Array, ...]:
         log, one = jnp.log(params["variance"]), 1.0 / params["variance"]
@@ -186,10 +187,10 @@ class _MultivariateNormal(Reading):
     """Log density linear in log |Sigma| and the entries of Sigma^-1, Sigma^-1 mu and mu' Sigma^-1 mu."""
 
     supports = (("loc", dist.constraints.real_vector), ("covariance", dist.constraints.positive_definite))
-    laws = (dist.MultivariateNormal, NormalOfSeen)
+    likelihoods = (dist.MultivariateNormal, NormalOfSeen)
 
-    def params(self, law: dist.Distribution) -> dict[str, Array] | None:
-        return {"loc": law.loc, "covariance": law.covariance_matrix} if type(law) in self.laws else None
+    def params(self, given: dist.Distribution) -> dict[str, Array] | None:
+        return {"loc": given.loc, "covariance": given.covariance_matrix} if type(given) in self.likelihoods else None
 
     def simplify(self, params: dict[str, Array]) -> tuple[type[Family], dict[str, Array]]:
         covariance = params["covariance"]
@@ -231,7 +232,7 @@ class _Poisson(Reading):
     """Log density linear in log lambda and lambda."""
 
     supports = (("rate", dist.constraints.positive),)
-    laws = (dist.Poisson,)
+    likelihoods = (dist.Poisson,)
 
     def prior_terms(self, site: str, params: Params) -> tuple[Array, ...]:
         return jnp.log(params[site]), params[site]

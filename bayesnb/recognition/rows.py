@@ -196,7 +196,7 @@ def _observe(program: Program, model: NaiveBayes) -> dict[str, Any]:
     cells, spelling = {}, model.spelling
     with allow_promotion():
         # the cells do not depend on the latents
-        trace = program.trace({}, draw=lambda _, law, __, shape: value_inside(law, shape))
+        trace = program.trace({}, draw=lambda _, prior, __, shape: value_inside(prior, shape))
         for block, site, _ in spelling.cells:  # type: ignore[union-attr]
             found = trace.get(site)
             if found is None or not found["is_observed"]:
