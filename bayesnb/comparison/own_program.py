@@ -101,7 +101,7 @@ def recognise_table(
             own = replace(column, family=None, own_block=block)
             described.append(replace(own, kind=kind) if kind in KINDS else replace(own, kind="own", family=family))
     spelling: Any = model.spelling
-    own_blocks = model.respell(spelling._replace(observes=""), single=False, certificate=model.certificate)
+    own_blocks = model.with_sites(spelling._replace(observes=""), single=False, certificate=model.certificate)
     return replace(table, X=blocks, columns=tuple(described)), own_blocks
 
 

@@ -141,7 +141,7 @@ class AveragedPosterior(Classifier):
                 after = (1,) * (value.ndim - 2 - len(before))
                 mask = mask.reshape(mask.shape[0], *before, mask.shape[1], *after)
                 params[f"{name}_{site}"] = either.where(mask, value, by_common[name][site])
-        return self.model.spell(params), np.arange(num_draws)
+        return self.model.to_sites(params), np.arange(num_draws)
 
     def _scorer(self) -> Score:
         return average_inclusion(self.model, self.pooled, self.log_odds)

@@ -107,7 +107,7 @@ def fit_nuts(
         "num_samples) for independent draws",
     )
     X = None if X is None else model.by_block(X)
-    spelling, model = model.spelling, model.respell(None)
+    spelling, model = model.spelling, model.with_sites(None)
     settings: dict[str, Any] = {"num_samples": num_samples, "num_warmup": num_warmup, "num_chains": num_chains}
     settings["progress_bar"] = progress_bar
     partly = statistics is None and has_unlabelled(y)
@@ -138,7 +138,7 @@ def fit_nuts(
     _warn(draws, exact=exact)
     if spelling is None:
         return draws
-    return replace(draws, model=draws.model.respell(spelling), params=spelling.write(draws.params))
+    return replace(draws, model=draws.model.with_sites(spelling), params=spelling.write(draws.params))
 
 
 def _sample(

@@ -222,7 +222,7 @@ def _log_priors(result: Draws | Posterior, params: Sites) -> Sites:
     """The log prior density of each site at every draw, [S]."""
     given: tuple[Any, Any] = getattr(result, "prior", result.model), None
     if isinstance(result, HierarchicalDraws):
-        given = result.specification.respell(result.model.spelling), result.statistics
+        given = result.specification.with_sites(result.model.spelling), result.statistics
     return compute(_log_prior, *to_host((*given, params)))
 
 

@@ -29,7 +29,7 @@ from bayesnb.model.declarations import (
     hyperpriors,
     own_priors,
 )
-from bayesnb.model.spelling import Spelling, sample_spelled
+from bayesnb.model.spelling import Spelling, sample_sites
 from bayesnb.numerics import dirichlet
 from bayesnb.numerics.log_prob import NO_CLASS, LogProb
 from bayesnb.primitives.products.linear_scores import Score, Scoring
@@ -201,13 +201,13 @@ class NaiveBayes(Scoring):
         """Parameters by the model's own sites, whatever its spelling."""
         return params if self.spelling is None else self.spelling.read(params)
 
-    def spell(self, own: Sites) -> Sites:
-        """Parameters by the model's own sites as its spelling has them."""
+    def to_sites(self, own: Sites) -> Sites:
+        """Parameters by the model's own sites as those of the program that was recognised, if one was."""
         return own if self.spelling is None else self.spelling.write(own)
 
     def _collect(self, class_probs: Array, blocks: Mapping[str, Mapping[str, Array]]) -> Sites:
         named = {f"{b}_{site}": value for b, params in blocks.items() for site, value in params.items()}
-        return self.spell({"class_probs": class_probs, **named})
+        return self.to_sites({"class_probs": class_probs, **named})
 
     def class_probs_of(self, params: Mapping[str, Array]) -> Array:
         """The class probabilities among the parameters, [..., K]."""
@@ -218,8 +218,8 @@ class NaiveBayes(Scoring):
         params = self.own_params(params)
         return {b: {site: params[f"{b}_{site}"] for site in f.sites} for b, f in self.families.items()}
 
-    def respell(self, spelling: Spelling | None, **changes: object) -> Self:
-        """The same model with its parameters and rows named and shaped like those of a program; None for its own."""
+    def with_sites(self, spelling: Spelling | None, **changes: object) -> Self:
+        """The same model with the sites of a program, their names and shapes; None for its own."""
         return self._replace(spelling=spelling, **changes)
 
     def reference(self) -> Sites:
@@ -301,7 +301,7 @@ class NaiveBayes(Scoring):
 
     def params(self) -> Sites:
         """Sample every parameter, inside a NumPyro program, and return them by site."""
-        return self._sample() if self.spelling is None else sample_spelled(self.respell(None), self.spelling)
+        return self._sample() if self.spelling is None else sample_sites(self.with_sites(None), self.spelling)
 
     def _sample(self) -> Sites:
         """``params`` by the model's own sites."""

@@ -137,7 +137,7 @@ class Spelling(NamedTuple):
         return {name: p for name, p in powers.items() if any(p)}
 
 
-def sample_spelled(model: Specification, spelling: Spelling) -> dict[str, Array]:
+def sample_sites(model: Specification, spelling: Spelling) -> dict[str, Array]:
     """Sample the program's sites under the model's priors, inside a NumPyro program; ``model`` has its own sites."""
     found: dict[str, Array] = {}
     known: dict[str, Array] = {}
@@ -151,7 +151,7 @@ def sample_spelled(model: Specification, spelling: Spelling) -> dict[str, Array]
         ready |= {name: laws[name] for name in laws if name == "class_probs"}
         for site in spelling.sites:
             if site.name not in found and site.sources <= ready.keys():
-                found[site.name] = numpyro.sample(site.name, SpelledLaw(site, ready, spelling.canonical))
+                found[site.name] = numpyro.sample(site.name, SiteDistribution(site, ready, spelling.canonical))
         spelled = {part.source for site in spelling.sites for part in site.parts}
         own = {name: law for name, law in ready.items() if name not in spelled and name not in found}
         found |= {name: numpyro.sample(name, law) for name, law in own.items()}
@@ -162,7 +162,7 @@ def sample_spelled(model: Specification, spelling: Spelling) -> dict[str, Array]
     return found
 
 
-class SpelledLaw(dist.Distribution):
+class SiteDistribution(dist.Distribution):
     """The law of a program's site, given the ``laws`` of the canonical sites that it feeds."""
 
     def __init__(self, site: Site, laws: Mapping[str, dist.Distribution], canonical: tuple[Site, ...]) -> None:

@@ -146,7 +146,7 @@ def _recognise(fn: Callable[..., object], program: Program, recognised: dict[str
     if not {CHANGED, TOGETHER}.isdisjoint(found.values()):
         spelling = spelling._replace(observes=source.__name__)  # type: ignore[union-attr]
     # numpy hyperparameters, whose precision no configuration changes
-    return to_host(model).respell(spelling, source=source, certificate=certificate)
+    return to_host(model).with_sites(spelling, source=source, certificate=certificate)
 
 
 def _with_hyper(labels: Labels, matches: Matches, at: int, keys: Any) -> Setting:
@@ -311,4 +311,4 @@ def compose(
             raise NotNaiveBayes(f"the example rows do not fit their likelihoods: {error}") from error
     cells = tuple(Cells(block.name, block.site, block.shape) for block in matches.blocks)
     sites = tuple(matches.sites.values())
-    return model.respell(Spelling(label, sites, matches.canonical_sites, cells, tuple(hyper.items()))), list(own)
+    return model.with_sites(Spelling(label, sites, matches.canonical_sites, cells, tuple(hyper.items()))), list(own)

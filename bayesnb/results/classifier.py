@@ -209,7 +209,7 @@ class PointEstimate(Classifier):
         """The same parameters for a population with these class probabilities [K]."""
         model = self.model.with_class_probs(class_probs)
         own = {**self.model.own_params(self.params), "class_probs": model.class_mean()}
-        return type(self)(model, model.spell(own))
+        return type(self)(model, model.to_sites(own))
 
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
         """The parameters themselves, ``num_draws`` times."""

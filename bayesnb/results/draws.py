@@ -77,7 +77,7 @@ class Draws(Classifier):
         draws = self.model.class_probs_of(self.params)
         probs = either.broadcast_to(model.class_probs, draws.shape)
         own = {**self.model.own_params(self.params), "class_probs": probs}
-        return replace(self, model=model, params=model.spell(own))
+        return replace(self, model=model, params=model.to_sites(own))
 
     def chains_that_vary(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """The parameters that vary, [chains, draws, P] in float64, and which of all, site after site, these are."""

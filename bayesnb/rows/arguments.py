@@ -137,7 +137,7 @@ def check_params(model: Any, given: Mapping[str, Any]) -> dict[str, Array]:
     if set(given) != set(sites):
         raise ValueError(f"params must have the sites {sites}, got {list(given)}")
     arrays = {name: given[name] if is_class_table(given[name]) else as_array(given[name]) for name in sites}
-    given, spelling, model = arrays, model.spelling, model.respell(None)
+    given, spelling, model = arrays, model.spelling, model.with_sites(None)
     for site in () if spelling is None else spelling.sites:
         if arrays[site.name].shape != site.shape:
             raise ValueError(f"params[{site.name!r}] must have the shape {site.shape}, got {arrays[site.name].shape}")

@@ -86,7 +86,7 @@ def cross_validate(
     what = f"probabilities of {num_rows:,} rows and {num_classes:,} classes by {len(models):,} models"
     memory.require(8 * num_rows * len(models) * num_classes, what, "give fewer rows or models at once")
     table = np.empty((num_rows, len(models), num_classes))
-    scorer = grid.predictive_scorer if fit is fit_posterior else _untie(grid.respell(None)).likelihood_scorer
+    scorer = grid.predictive_scorer if fit is fit_posterior else _untie(grid.with_sites(None)).likelihood_scorer
     grid_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(grid))
     for some in row_blocks(len(others), grid_bytes, block_bytes=GRID_BYTES):
         tables = _tables_of_folds(grid, others[some], fit)
@@ -114,7 +114,7 @@ def _tables_of_folds(grid: NaiveBayes, others: list[ModelStatistics], fit: Calla
     if fit is fit_mle:
         for rest, of_fold in zip(others, _unstack(params, len(others)), strict=True):
             for of_model in _unstack(of_fold, len(of_fold["class_probs"])):
-                require_maximum(grid.respell(None), of_model, rest)
+                require_maximum(grid.with_sites(None), of_model, rest)
     return _unstack(tables, len(others))
 
 
@@ -123,7 +123,7 @@ def _apart(model: NaiveBayes, found: Any) -> Any:
     if not isinstance(found, NaiveBayes):
         return dict(model.own_params(found))
     families = {b: _by_class(f) for b, f in found.families.items()}
-    return found.respell(None).with_hyperparameters(families, found.class_concentration)
+    return found.with_sites(None).with_hyperparameters(families, found.class_concentration)
 
 
 @partial(jax.jit, static_argnames="formula")
@@ -138,7 +138,7 @@ def _fold_tables(
             return _as_one(found, rest.num_classes).predictive_tables(), None
         common = grid.common_sites()
         own = {site: value[:, None] if site in common else value for site, value in found.items()}
-        tables = _untie(grid.respell(None)).likelihood_tables(_as_one(own, rest.num_classes))
+        tables = _untie(grid.with_sites(None)).likelihood_tables(_as_one(own, rest.num_classes))
         return tables, found if formula is CLOSED_FORMS[fit_mle] else None
 
     return jax.vmap(of_fold)(others)

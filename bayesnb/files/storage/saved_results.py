@@ -151,7 +151,7 @@ def _check_spelling(model: NaiveBayes) -> None:
         placed = np.concatenate([part.placed.values for part in site.parts])
         if not np.array_equal(np.sort(placed), np.arange(int(np.prod(site.shape)))):
             raise ValueError(f"the spelling of site {site.name!r} must place every element once")
-    own, blocks = {*model.respell(None).sites()} - {"class_probs"}, {cells.block for cells in spelling.cells}
+    own, blocks = {*model.with_sites(None).sites()} - {"class_probs"}, {cells.block for cells in spelling.cells}
     if not own <= {site.name for site in spelling.canonical} or blocks != set(model.families):
         raise ValueError("the spelling must have all parameters and blocks of the model")
 
@@ -303,7 +303,7 @@ def _(result: Draws) -> Any:
         extra = hyperpriors(result.specification)
     params: dict[str, Any] = dict(result.model.own_params(_numbers("params", result.params)))
     hyperparameters = {site: params.pop(site) for site in extra}
-    num_draws = _check_draws(result.model.respell(None), params)
+    num_draws = _check_draws(result.model.with_sites(None), params)
     if type(result.num_chains) is not int or result.num_chains < 1 or num_draws % result.num_chains:
         raise ValueError(f"num_chains must divide the number of draws, {num_draws}, got {result.num_chains!r}")
     for site, value in hyperparameters.items():
