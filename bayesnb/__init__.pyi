@@ -63,7 +63,7 @@ from .rows.model_statistics import ModelStatistics as ModelStatistics
 from .rows.model_statistics import discount as discount
 from .rows.model_statistics import merge as merge
 from .rows.model_statistics import subtract as subtract
-from .rows.statistics import sufficient_statistics as sufficient_statistics
+from .rows.sufficient_statistics import sufficient_statistics as sufficient_statistics
 from .sklearn.estimator import NaiveBayesClassifier as NaiveBayesClassifier
 from .validation.cross_validate import cross_validate as cross_validate
 from .validation.leave_one_out import leave_one_out as leave_one_out

@@ -15,7 +15,7 @@ from bayesnb.arrays import typing
 PACKAGE = Path(nb.__file__).parent
 MODULES = [module.name for module in pkgutil.walk_packages([str(PACKAGE)], "bayesnb.")]
 SLOW = {"bayesnb.fits.nuts"}
-SLOW |= {f"bayesnb.families.{name}" for name in ("histogram", "normal_scores", "views")}
+SLOW |= {f"bayesnb.families.{name}" for name in ("histogram", "views")}
 """Modules whose examples compile a sampler, or the loops of cells, which take seconds where nothing is cached."""
 
 

@@ -14,12 +14,12 @@ from bayesnb.families.multinomial import Multinomial as Multinomial
 from bayesnb.families.multivariate_normal import MultivariateNormal as MultivariateNormal
 from bayesnb.families.normal import Normal as Normal
 from bayesnb.families.normal_known_variance import NormalKnownVariance as NormalKnownVariance
-from bayesnb.families.normal_scores import NormalScores as NormalScores
 from bayesnb.families.poisson import Poisson as Poisson
 from bayesnb.families.tied_columns import TiedBernoulli as TiedBernoulli
 from bayesnb.families.tied_columns import TiedCategorical as TiedCategorical
 from bayesnb.families.tied_columns import TiedNormal as TiedNormal
 from bayesnb.families.tied_columns import TiedPoisson as TiedPoisson
+from bayesnb.families.views import NormalScores as NormalScores
 from bayesnb.families.views import Views as Views
 
 FAMILIES: dict[str, Any] = {

@@ -28,7 +28,7 @@ left out, for which they have tables in numpy). What rows and statistics need of
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import singledispatch
 from typing import Any, ClassVar, Self
 
@@ -41,13 +41,13 @@ from numpyro import handlers
 from numpyro.distributions.constraints import Constraint
 from numpyro.infer.util import log_density
 
+from bayesnb.arrays import either
 from bayesnb.arrays.cells import observed
-from bayesnb.arrays.compute import compute_rows
+from bayesnb.arrays.compute import compute, compute_rows, interpret
 from bayesnb.arrays.placement import Array, allow_promotion
 from bayesnb.arrays.placement import Node as Node
 from bayesnb.arrays.placement import pytree as pytree
 from bayesnb.families.hyperparameters import Hyperparameters
-from bayesnb.families.left_out import LeftOut
 from bayesnb.families.parts.support import (
     broadcast,
     require_choice,
@@ -60,7 +60,7 @@ from bayesnb.primitives import products
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.products.linear_scores import Score as Score
 from bayesnb.primitives.products.linear_scores import Scoring
-from bayesnb.primitives.sums import ClassSums
+from bayesnb.primitives.sums import ClassSums, Labels, class_sums
 
 Params = Mapping[str, Array]
 """Parameters of one block by their short names, such as ``probs``; in the model's program a site is ``block_probs``."""
@@ -69,7 +69,7 @@ Hyperparameter = Any  # NumPyro has no types, so a union with its distributions 
 """A number or an array that broadcasts to [K, D]."""
 
 
-class Family(Hyperparameters, Scoring, LeftOut):
+class Family(Hyperparameters, Scoring):
     """A likelihood for a block of columns and its conjugate prior; the module's docstring describes the interface.
 
     Example:
@@ -89,7 +89,7 @@ class Family(Hyperparameters, Scoring, LeftOut):
     one_feature: ClassVar[bool] = False
     """True if the block is one feature: its likelihood is not a product over columns."""
 
-    known: ClassVar[dict[str, type[Family]]] = {}
+    known: ClassVar[dict[str, Any]] = {}
     """Every family class that has been defined, by name: a saved file may contain any of them."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -148,13 +148,13 @@ class Family(Hyperparameters, Scoring, LeftOut):
     def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
         """The sample site of the block's rows; ``params`` are those of each row's class."""
         del total_count  # some families need it
-        law = self.likelihood(params)
+        distribution = self.likelihood(params)
         if x is None:
-            return numpyro.sample(block, law.to_event(1))
+            return numpyro.sample(block, distribution.to_event(1))
         seen = self.seen(x)
         if seen is not None:
-            x, law = jnp.where(seen, x, 0), law.mask(seen)
-        return numpyro.sample(block, law.to_event(1), obs=x)
+            x, distribution = jnp.where(seen, x, 0), distribution.mask(seen)
+        return numpyro.sample(block, distribution.to_event(1), obs=x)
 
     def check_params(self, params: Params, block: str) -> None:
         """Raise ValueError unless the shapes fit together and known values are valid parameters."""
@@ -235,6 +235,49 @@ class Family(Hyperparameters, Scoring, LeftOut):
     def predictive_scorer(self, tables: Any) -> Score:
         return lambda x: LogProb(compute_rows(products.sum_terms, (tables,), (x,), terms="log_predictive_terms"), None)
 
+    # rows taken away: the family is the prior, the statistics are those of all rows
+
+    def left_out_terms(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
+        """log p(x_d | class y_n, all rows but this one), [N, D], from a prior and all rows' statistics. Pure JAX.
+
+        By default the row's own statistics are taken away, row by row; a family knows what they change.
+        """
+        if self.common_sites:
+            terms = self.leave_one_out_terms(statistics, x, y, weight)
+            return jnp.take_along_axis(terms, jnp.asarray(y)[:, None, None], axis=1)[:, 0]
+
+        def of_row(row: Array, k: Array, weight: Array) -> Array:
+            prior, found = (jax.tree.map(lambda table: table[k][None], of) for of in (self, statistics))
+            own = self.statistics(row[None], class_sums(Labels(jnp.zeros(1, int), weight[None]), 1))
+            return prior.update(found.minus(own)).log_predictive_terms(row[None])[0, 0]
+
+        return jax.vmap(of_row)(jnp.asarray(x), y, weight)
+
+    def leave_one_out_terms(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
+        """log p(x_d | y = k, all rows but this one), [N, K, D]. Pure JAX.
+
+        The row changes its own class only, unless the classes share parameters.
+        """
+        if self.common_sites:
+
+            def of_row(row: tuple[Array, Array, Array]) -> Array:
+                x, *labels = (jnp.asarray(part)[None] for part in row)
+                own = self.statistics(x, class_sums(Labels(*labels), jax.tree.leaves(statistics)[0].shape[0]))
+                return self.update(statistics.minus(own)).log_predictive_terms(x)[0]
+
+            return jax.lax.map(of_row, (jnp.asarray(x), jnp.asarray(y), jnp.asarray(weight)))
+        terms = self.update(statistics).log_predictive_terms(x)
+        own = jnp.arange(terms.shape[1])[None, :] == y[:, None]
+        return jnp.where(own[:, :, None], self.left_out_terms(statistics, x, y, weight)[:, None, :], terms)
+
+    def leave_one_out(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
+        """The sum of these terms over columns, [N, K], computed without the terms of the other classes."""
+        if self.common_sites:  # the row changes every class
+            return compute_rows(products.sum_terms, (self, statistics), (x, y, weight), terms="leave_one_out_terms")
+        table = compute(conjugate_update, self, statistics).log_predictive(x).finite
+        own = compute_rows(products.sum_terms, (self, statistics), (x, y, weight), terms="left_out_terms")
+        return either.where(np.arange(table.shape[1])[None, :] == y[:, None], own[:, None], table)
+
     # 9. the evidence
 
     @abstractmethod
@@ -252,9 +295,9 @@ class Family(Hyperparameters, Scoring, LeftOut):
 
 def _log_probs(family: Family, params: Params, x: Array) -> LogProb:
     """log p(x_d | y = k) by the likelihood's own density, [N, K, D], or [N, K, 1] of rows; 0 for a missing cell."""
-    law, seen = family.likelihood(params), family.seen(x)
+    distribution, seen = family.likelihood(params), family.seen(x)
     cells = jnp.asarray(x if seen is None else jnp.where(seen, x, 0))
-    logs = jax.vmap(lambda row: law.log_prob(row[None]))(cells)
+    logs = jax.vmap(lambda row: distribution.log_prob(row[None]))(cells)
     logs = logs[:, :, None] if logs.ndim == 2 else logs
     if seen is not None:
         logs = jnp.where(seen[:, None] if logs.shape[2] == x.shape[1] else seen.all(axis=1)[:, None, None], logs, 0.0)
@@ -274,41 +317,18 @@ def _log_density(family: Family, params: Params) -> Array:
         return log_density(lambda: family.params("prior"), (), {}, data)[0]
 
 
+conjugate_update = jax.jit(lambda family, statistics: family.update(statistics))
+
+
 @singledispatch
-def shares(family: Any) -> tuple[tuple[float, ...], ...]:
-    """The powers with which the terms of a feature begin, in each group that learns its powers by itself, [G][V].
+def left_out(family: Any, statistics: Any, y: Array, weight: Array) -> Callable[[Array, Array, Array], Array]:
+    """``leave_one_out_terms`` of some of the rows with these labels and weights [N], in numpy: a function of them.
 
-    Those of a fit are their mean over groups. ``Views`` have several terms.
+    What all rows need is computed here, once.
     """
-    del family
-    return ((1.0,),)
-
-
-def num_powers(family: Family, num_columns: int) -> int:
-    """The number P of powers."""
-    return len(shares(family)[0]) * (1 if family.one_feature else num_columns)
-
-
-def start_powers(family: Family, num_columns: int) -> Array:
-    """The powers of a fit that has learned none, [P]."""
-    return np.repeat(np.mean(shares(family), axis=0), 1 if family.one_feature else num_columns)
-
-
-def power_groups(family: Family, num_columns: int) -> Array:
-    """Multiples of ``start_powers`` in each of G groups, [G, P], which mean to one; a group learns powers by itself.
-
-    The powers are then the mean over the groups, of which each leaves out the powers whose multiple is 0.
-    """
-    multiples = np.array(shares(family)) / np.mean(shares(family), axis=0)
-    return np.repeat(multiples, 1 if family.one_feature else num_columns, axis=1)
-
-
-def by_view(family: Family, powers: Array) -> Array:
-    """The powers of each view's columns, [V, D], or [V, 1] from one power of the whole block. Pure JAX."""
-    powers = jnp.asarray(powers)
-    if powers.shape[0] == 1:
-        return powers[None] * np.mean(shares(family), axis=0)[:, None]
-    return powers.reshape(len(shares(family)[0]), -1)
+    del y, weight
+    # nothing is compiled, as that would depend on the number of columns, and it takes as long as compiled code
+    return lambda *rows: interpret(type(family).leave_one_out_terms, family, statistics, *rows)
 
 
 class LinearFamily(Family):
@@ -376,8 +396,3 @@ class Tied(Family):
     def sum_tied(self, table: Array) -> Array:
         """The sum over the classes if they share the parameter, else the table unchanged."""
         return table.sum(axis=0, keepdims=True) if self.shared else table
-
-
-def sum_shared(table: Array, like: Array) -> Array:
-    """The table [K, ...], or its sum over the classes if the table ``like`` has one row for all of them."""
-    return table.sum(axis=0, keepdims=True) if like.shape[0] < table.shape[0] else table

@@ -17,7 +17,7 @@ from bayesnb.arrays.placement import Array, known
 from bayesnb.families.base import Hyperparameter, Params, pytree
 from bayesnb.families.parts.beta import BetaFamily, TrialStatistics
 from bayesnb.families.parts.statistics import without
-from bayesnb.numerics import log_gamma, stable
+from bayesnb.numerics import stable
 from bayesnb.primitives import log_factorials
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.sums import ClassSums
@@ -89,8 +89,8 @@ class Binomial(BetaFamily):
         if x is not None:
             x, totals = jnp.split(x, 2, axis=1)
             # 0 of 0 has probability one; without the mask its gradient would be 0 / 0
-            law = self.likelihood(params, jnp.maximum(totals, 1)).mask(totals > 0)
-            return numpyro.sample(block, law.to_event(1), obs=x)
+            distribution = self.likelihood(params, jnp.maximum(totals, 1)).mask(totals > 0)
+            return numpyro.sample(block, distribution.to_event(1), obs=x)
         if self.total_count is not None:
             return numpyro.sample(block, self.likelihood(params).to_event(1))
         if total_count is None:
@@ -133,8 +133,8 @@ class Binomial(BetaFamily):
         cells = jnp.split(jnp.asarray(x, jnp.result_type(float))[:, None, :], 2, axis=2)
         successes, totals = cells
         a, b = self.a[None], self.b[None]
-        some = log_gamma.log_gamma_ratio(a, successes) + log_gamma.log_gamma_ratio(b, totals - successes)
-        return some - log_gamma.log_gamma_ratio(a + b, totals)
+        some = stable.log_gamma_ratio(a, successes) + stable.log_gamma_ratio(b, totals - successes)
+        return some - stable.log_gamma_ratio(a + b, totals)
 
     def left_out_terms(self, statistics: BinomialStatistics, x: Array, y: Array, weight: Array) -> Array:
         successes, totals = jnp.split(jnp.asarray(x, jnp.result_type(float)), 2, axis=1)
@@ -143,8 +143,8 @@ class Binomial(BetaFamily):
         # what rounding leaves of the successes is judged by the size of the trials
         a = self.a[y] + without(found, w * successes, trials)
         b = self.b[y] + without(trials - found, w * failures, trials)
-        some = log_gamma.log_gamma_ratio(a, successes) + log_gamma.log_gamma_ratio(b, failures)
-        return some - log_gamma.log_gamma_ratio(a + b, totals)
+        some = stable.log_gamma_ratio(a, successes) + stable.log_gamma_ratio(b, failures)
+        return some - stable.log_gamma_ratio(a + b, totals)
 
 
 def _log_coefficients(successes: Array, totals: Array) -> Array:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, NamedTuple, Self
 
 import jax
@@ -17,7 +18,7 @@ from bayesnb.arrays.cells import all_codes, unless_all
 from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
 from bayesnb.families.hyperparameters import most_axes, plates
-from bayesnb.families.parts.statistics import CategoricalStatistics, without
+from bayesnb.families.parts.statistics import Statistics, by_group, without
 from bayesnb.families.parts.support import broadcast, require_cells, require_shapes, require_simplex
 from bayesnb.numerics import dirichlet, stable
 from bayesnb.numerics.log_prob import LogProb
@@ -94,7 +95,102 @@ def codes_of_one_hot(one_hot: Any, num_categories: int | Sequence[int], block: s
 
 
 @pytree
-class Categorical(Family):
+class CategoricalStatistics(Statistics):
+    """``counts`` [K, S]: how often each category was seen; columns are laid end to end, S = sum of their C.
+
+    Blocks of rows may contain different categories: each column of a merged table has the larger of the two sizes.
+    """
+
+    counts: Array
+    sizes: tuple[int, ...] = field(metadata={"static": True})
+
+    axes = (("counts", "KS"),)
+
+    @property
+    def num_columns(self) -> int:
+        return len(self.sizes)
+
+    def axis_sizes(self, num_classes: int) -> Mapping[str, int]:
+        if not isinstance(self.sizes, tuple) or not all(type(size) is int and size > 0 for size in self.sizes):
+            raise ValueError(f"the sizes of categorical columns must be positive ints, got {self.sizes!r}")
+        return {"K": num_classes, "S": sum(self.sizes)}
+
+    def merge(self, other: Self) -> Self:
+        if self.sizes == other.sizes:
+            return super().merge(other)
+        sizes = tuple(map(max, self.sizes, other.sizes))
+        return self.resize(sizes).merge(other.resize(sizes))
+
+    def minus(self, part: Self) -> Self:
+        return replace(self, counts=without(self.counts, part.resize(self.sizes).counts))
+
+    def join_columns(self, groups: Sequence[int]) -> Self:
+        table = by_group(self.counts.reshape(len(self.counts), len(self.sizes), -1), groups).sum(axis=0)
+        return type(self)(table.reshape(len(table), -1), self.sizes[: table.shape[1]])
+
+    def columns(self) -> list[Array]:
+        """The counts of each column, [K, C]."""
+        return np.split(self.counts, np.cumsum(self.sizes)[:-1], axis=1)
+
+    def resize(self, sizes: Sequence[int]) -> Self:
+        """The same counts with ``sizes`` categories per column; categories that are dropped must not have counts."""
+        if tuple(sizes) == self.sizes:
+            return self
+        resized = self._zeros(sizes)
+        for old, new in zip(self.columns(), resized.columns(), strict=True):
+            kept = min(old.shape[1], new.shape[1])
+            new[:, :kept] = old[:, :kept]
+        return resized
+
+    def without_room(self, least: Sequence[int]) -> Self:
+        """The same counts without unused last categories, but with at least ``least`` categories per column."""
+        return self.resize(tuple(map(max, self.used_sizes(), least)))
+
+    def spread(self, codes: Sequence[Array], sizes: Sequence[int]) -> Self:
+        """The same counts recoded, with other ``sizes``: category c of column d becomes ``codes[d][c]``."""
+        spread = self._zeros(sizes)
+        for old, new, places in zip(self.columns(), spread.columns(), codes, strict=True):
+            new[:, places] = old
+        return spread
+
+    def used_sizes(self) -> tuple[int, ...]:
+        """The number of categories of each column up to the last with a count, at least 1."""
+        ends = np.cumsum(self.sizes)
+        counted = np.flatnonzero(self.counts.any(axis=0))
+        last = np.append(counted, -1)[np.searchsorted(counted, ends) - 1]
+        return tuple(np.maximum(last + 1 - ends + self.sizes, 1).tolist())
+
+    def _zeros(self, sizes: Sequence[int]) -> Self:
+        return type(self)(np.zeros((self.counts.shape[0], sum(sizes))), tuple(sizes))
+
+
+class LookupFamily(Family):
+    """log p(x_d | k) is an entry of a table [K, S], which has the codes of all columns end to end."""
+
+    @abstractmethod
+    def codes(self, x: Array) -> Codes:
+        """The cells, with the places of their codes in [0, S)."""
+
+    def entries(self, table: Array, x: Array) -> Array:
+        """The entries of a table [K, S] at the cells' codes, [N, K, D]; 0 for a missing cell."""
+        places, seen = self.codes(x).places()
+        found = jnp.asarray(table).T[places]
+        return jnp.moveaxis(found if seen is None else jnp.where(seen[..., None], found, 0.0), -1, 1)
+
+    def likelihood_scorer(self, tables: LogProb) -> Score:
+        return products.lookup(self.codes, tables)
+
+    predictive_scorer = likelihood_scorer
+
+    def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
+        return LogProb(*(self.entries(table, x) for table in self.likelihood_tables(params)))
+
+    def log_predictive_terms(self, x: Array) -> Array:
+        return self.entries(self.predictive_tables().finite, x)
+
+
+@pytree
+class Categorical(LookupFamily):
     """Unordered categories: theta_kd ~ Dirichlet(a), x_nd | y_n = k ~ Categorical(theta_kd).
 
     With counts n_c the posterior is Dirichlet(a + n); its mode is (n_c + a_c - 1) / (n + sum a - C), its mean, also the
@@ -221,21 +317,10 @@ class Categorical(Family):
         p = self.join(params)
         return LogProb(stable.safe_log(p), (p == 0).astype(p.dtype))
 
-    def likelihood_scorer(self, tables: LogProb) -> Score:
-        return products.lookup(self.codes, tables)
-
-    predictive_scorer = likelihood_scorer
-
-    def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
-        return LogProb(*(self._cells(table, x) for table in self.likelihood_tables(params)))
-
     def log_likelihood_ratio(self, statistics: CategoricalStatistics, params: Params, reference: Params) -> Array:
         t = self.join(reference)
         change = (self.join(params) - t) / t
         return dirichlet.centred_log_likelihood(statistics.counts, change, self.concentration).sum()
-
-    def log_predictive_terms(self, x: Array) -> Array:
-        return self._cells(jnp.log(dirichlet.dirichlet_mean(self.concentration, self._flat.total)), x)
 
     def left_out_terms(self, statistics: CategoricalStatistics, x: Array, y: Array, weight: Array) -> Array:
         places, seen = self.codes(x).places()
@@ -262,17 +347,17 @@ class Categorical(Family):
         ratio = dirichlet.log_multivariate_beta_ratio(self.concentration, statistics.counts, self._flat.total)
         return ratio[:, starts_of(self._sizes)[:-1]]
 
-    def category_sizes(self, num_columns: int) -> tuple[int, ...]:
-        return self.sizes_of(num_columns)
-
     # columns laid end to end
 
     @property
     def _sizes(self) -> tuple[int, ...]:
         return self.sizes_of(1)
 
+    def category_sizes(self, num_columns: int) -> tuple[int, ...]:
+        return self.sizes_of(num_columns)
+
     def sizes_of(self, num_columns: int) -> tuple[int, ...]:
-        """The number of categories of each of ``num_columns`` columns."""
+        """The number of categories of each of ``num_columns`` columns of parameters."""
         given = self.num_categories
         return (given,) * num_columns if isinstance(given, int) else tuple(given)
 
@@ -282,12 +367,6 @@ class Categorical(Family):
         if len(sizes) != x.shape[1]:
             raise ValueError(f"rows have {x.shape[1]} columns, but categories were declared for {len(sizes)}")
         return Codes(x, starts_of(sizes), self.seen)
-
-    def _cells(self, table: Array, x: Array) -> Array:
-        """The entries of a table [K, S] at the cells' categories, [N, K, D]; 0 for a missing cell."""
-        places, seen = self.codes(x).places()
-        cells = table.T[places]
-        return jnp.moveaxis(cells if seen is None else jnp.where(seen[..., None], cells, 0.0), -1, 1)
 
     @property
     def _flat(self) -> EndToEnd:

@@ -2,34 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 import numpyro
 import numpyro.distributions as dist
+from jax.scipy.special import gammaln
 
 from bayesnb.arrays import either
 from bayesnb.arrays.cells import is_sparse, observed, row_sums
-from bayesnb.arrays.class_table import ClassTable, is_class_table, whole
+from bayesnb.arrays.class_table import ClassTable, cells_at, is_class_table, whole
+from bayesnb.arrays.compute import compute, compute_rows
 from bayesnb.arrays.placement import Array
-from bayesnb.families.base import Hyperparameter, LinearFamily, Params, Score, pytree
+from bayesnb.families.base import Hyperparameter, LinearFamily, Params, Score, conjugate_update, pytree
 from bayesnb.families.hyperparameters import plates
-from bayesnb.families.left_out import sum_own_terms, without
+from bayesnb.families.parts.statistics import Statistics, class_rows, require_sums, without
 from bayesnb.families.parts.support import require_shapes, require_simplex, require_whole_rows
-from bayesnb.families.parts.word_counts import (
-    MultinomialStatistics,
-    left_out_words,
-    log_partition_of_table,
-    log_partition_ratio_of_table,
-    mle_of_table,
-    mode_of_table,
-)
-from bayesnb.numerics import dirichlet, log_gamma, stable
+from bayesnb.numerics import dirichlet, stable
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import log_factorials, products
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.sums import ClassSums
+
+
+@pytree
+class MultinomialStatistics(Statistics):
+    """``counts`` [K, D]: sum of z x; ``log_base`` [K, 1]: sum of z times the log multinomial coefficients.
+
+    Counts of many classes, of which most never saw most words, are a ``ClassTable``.
+    """
+
+    counts: Any
+    log_base: Array
+
+    axes = (("counts", "KD"), ("log_base", "K1"))
+
+    def check(self, block: str, num_classes: int) -> None:
+        if not is_class_table(self.counts):
+            return super().check(block, num_classes)
+        self.counts.check(f"statistics of block {block!r}", "counts")
+        if np.any(self.counts.base) or np.any(np.asarray(self.counts.total) != 1):
+            raise ValueError(f"statistics of block {block!r}: counts that are not stored must be 0")
+        # the sums of the classes stand for the cells, which are checked
+        return Statistics.check(replace(self, counts=self.counts.sum(axis=1)), block, num_classes)
+
+    def spread_classes(self, places: Array) -> Self:
+        counts = self.counts.take(places) if is_class_table(self.counts) else class_rows(self.counts, places)
+        return type(self)(counts, class_rows(self.log_base, places))
+
+    def minus(self, part: Self) -> Self:
+        if is_class_table(self.counts) and is_class_table(part.counts):
+            cells = without(self.counts.values, part.counts.at(self.counts.rows, self.counts.columns))
+            left = ClassTable.of_cells(replace(self.counts, values=cells).own().copy())
+        else:
+            left = without(whole(self.counts), whole(part.counts))
+        return type(self)(left, self.log_base - part.log_base)
+
+    def require_part(self, part: Self, block: str) -> None:
+        total, less, classes = self.counts, part.counts, None
+        if is_class_table(total) and is_class_table(less):
+            total, less, classes = total.at(less.rows, less.columns), less.values, less.rows
+        require_sums(f"block {block!r}", "counts", whole(total), whole(less), classes=classes)
+
+    def spread(self, codes: Sequence[Array], sizes: Sequence[int]) -> Self:
+        """The same counts over more words: word d becomes word ``codes[0][d]`` of ``sizes[0]``."""
+        if is_class_table(self.counts):
+            return replace(self, counts=self.counts.spread(codes[0], *sizes))
+        counts = np.zeros((self.counts.shape[0], *sizes))
+        counts[:, codes[0]] = self.counts
+        return replace(self, counts=counts)
 
 
 @pytree
@@ -102,8 +147,8 @@ class Multinomial(LinearFamily):
             return numpyro.sample(block, self.likelihood(params, total_count))
         seen = self.seen(x)
         x = x if seen is None else jnp.where(seen, x, 0)
-        law = self.likelihood(params, x.sum(axis=-1))
-        return numpyro.sample(block, law if seen is None else law.mask(seen[:, 0]), obs=x)
+        distribution = self.likelihood(params, x.sum(axis=-1))
+        return numpyro.sample(block, distribution if seen is None else distribution.mask(seen[:, 0]), obs=x)
 
     def check_params(self, params: Params, block: str) -> None:
         require_shapes(block, params, probs="KD")
@@ -188,6 +233,13 @@ class Multinomial(LinearFamily):
         left = without(whole(statistics.counts)[y], weight[:, None] * counts)
         return _dirichlet_multinomial(whole(self.concentration)[y] + left, counts)
 
+    def leave_one_out(self, statistics: MultinomialStatistics, x: Any, y: Array, weight: Array) -> Array:
+        if not is_sparse(x):
+            return super().leave_one_out(statistics, x, y, weight)
+        table = compute(conjugate_update, self, statistics).log_predictive(x).finite
+        own = left_out_words(self.concentration, statistics.counts, x, y, weight)
+        return np.where(np.arange(table.shape[1])[None] == y[:, None], own[:, None], table)
+
     def log_partition(self) -> Array:
         if is_class_table(self.concentration):
             return log_partition_of_table(self.concentration)
@@ -210,12 +262,72 @@ def _dirichlet_multinomial(concentration: Array, counts: Array) -> Array:
     """log of Gamma(A) / Gamma(A + n) prod_d Gamma(a_d + x_d) / Gamma(a_d), the last axis kept."""
     length = dirichlet.total(counts)
     unit = products.common_unit(length)
-    totals = log_gamma.log_gamma_ratio(dirichlet.total(concentration), length, unit)
-    return dirichlet.total(log_gamma.log_gamma_ratio(concentration, counts, unit)) - totals
+    totals = stable.log_gamma_ratio(dirichlet.total(concentration), length, unit)
+    return dirichlet.total(stable.log_gamma_ratio(concentration, counts, unit)) - totals
 
 
-@sum_own_terms.register(Multinomial)
-def _(family: Multinomial, statistics: MultinomialStatistics, x: Array, y: Array, weight: Array) -> Array:
-    if is_sparse(x):
-        return left_out_words(family.concentration, statistics.counts, x, y, weight)
-    return sum_own_terms.dispatch(object)(family, statistics, x, y, weight)
+# the formulas of ``numerics.dirichlet`` for sparse tables
+
+
+def mode_of_table(concentration: ClassTable) -> ClassTable:
+    """The modes of the classes: max(a - 1, 0) renormalised, or the mean where that is all zero."""
+    base, own = concentration.base, concentration.values
+    raised = jnp.maximum(base - 1.0, 0.0)
+    beyond = jnp.maximum(base[0, concentration.columns] + own - 1.0, 0.0) - raised[0, concentration.columns]
+    modes = replace(concentration, base=raised, values=beyond)
+    return _either(modes, replace(concentration, base=jnp.asarray(base)))
+
+
+def mle_of_table(counts: ClassTable) -> ClassTable:
+    """The shares of the counts; a class without any gets those of all classes, or the uniform distribution."""
+    pooled = counts.sum(axis=0).base
+    pooled = jnp.where(pooled.sum() > 0, pooled, 1.0)
+    return _either(counts, replace(counts, base=pooled))
+
+
+def _either(one: ClassTable, other: ClassTable) -> ClassTable:
+    """The rows of one table over their sums, or of the other, which has the same places, where they are all zero."""
+    sums, others = one.sum(axis=1)[:, 0], other.sum(axis=1)[:, 0]
+    good = sums > 0
+    return replace(
+        one,
+        base=jnp.concatenate([one.base, other.base]),
+        group=jnp.where(good, 0, 1).astype(jnp.int32),
+        total=jnp.where(good, sums, others),
+        values=jnp.where(good[one.rows], one.values, other.values),
+    )
+
+
+def log_partition_of_table(concentration: ClassTable) -> Array:
+    """The log partition of each Dirichlet, sum log Gamma(a) - log Gamma(sum a), [K, 1]."""
+    alone = concentration.base[0, concentration.columns]
+    cells = stable.log_gamma_ratio(alone, concentration.values)
+    parts = replace(concentration, base=gammaln(concentration.base), values=cells)
+    return parts.sum(axis=1) - gammaln(concentration.sum(axis=1))
+
+
+def log_partition_ratio_of_table(concentration: ClassTable, counts: ClassTable) -> Array:
+    """The log partition of Dirichlet(a + n) minus that of Dirichlet(a), [K, 1]: only cells with counts add to it."""
+    before, change = concentration.sum(axis=1), counts.sum(axis=1)
+    unit = before + change
+    cells = stable.log_gamma_ratio(concentration.base[0, counts.columns], counts.values, unit[counts.rows, 0])
+    parts = replace(counts, values=cells).sum(axis=1)
+    return parts - stable.log_gamma_ratio(before, change, unit)
+
+
+def left_out_words(concentration: Any, counts: Any, x: Any, y: Array, weight: Array) -> Array:
+    """log p(x_n | class y_n, all rows but this one), [N], of the Dirichlet-multinomial, but for its coefficient.
+
+    The tables [K, D], arrays or a ``ClassTable``, are those of the prior and of all rows; x is a scipy matrix.
+    """
+    row = np.repeat(np.arange(len(y)), np.diff(x.indptr))
+    count, length = x.data.astype(np.float64), row_sums(x)
+    before, all_ = (cells_at(table, y[row], x.indices) for table in (concentration, counts))
+    words = compute_rows(_risen, (), (before + without(all_, weight[row] * count), count))
+    before, all_ = (np.asarray(table.sum(axis=1, keepdims=True))[y, 0] for table in (concentration, counts))
+    lengths = compute_rows(_risen, (), (before + without(all_, weight * length), length))
+    return np.bincount(row, words, len(y)) - lengths
+
+
+_risen = jax.jit(lambda pair: stable.log_gamma_ratio(*pair))
+"""log Gamma(a + x) / Gamma(a)."""

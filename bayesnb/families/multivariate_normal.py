@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Self
+from typing import ClassVar, Self
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
@@ -12,16 +13,23 @@ import numpyro.distributions as dist
 
 from bayesnb.arrays.compute import compute, compute_rows
 from bayesnb.arrays.placement import Array, known
-from bayesnb.families.base import Hyperparameter, Params, Score, Tied, pytree
+from bayesnb.families.base import Hyperparameter, Params, Score, Tied, conjugate_update, pytree
 from bayesnb.families.hyperparameters import plates
-from bayesnb.families.left_out import conjugate_update
 from bayesnb.families.normal import Normal
-from bayesnb.families.parts import multivariate_rows as of_rows
-from bayesnb.families.parts.statistics import MultivariateNormalStatistics
 from bayesnb.families.parts.support import require_finite_numbers, require_positive, require_shapes
 from bayesnb.families.priors import normal_inverse_wishart
-from bayesnb.families.priors.normal_inverse_wishart import NormalInverseWishart
-from bayesnb.numerics.covariances import proper, require_covariance, variances
+from bayesnb.families.priors.normal_inverse_gamma import sum_shared
+from bayesnb.families.priors.normal_inverse_wishart import MultivariateNormalStatistics, NormalInverseWishart
+from bayesnb.numerics.covariances import (
+    inside,
+    log_determinant,
+    log_determinant_excess,
+    outer,
+    proper,
+    require_covariance,
+    variances,
+    whiten,
+)
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.distances import LOG_2PI, distances, log_normal, log_student
 from bayesnb.primitives.sums import ClassSums
@@ -112,12 +120,12 @@ class MultivariateNormal(Tied):
         with plates(block, self.loc.shape[:1], common=self.shared):
             scale = proper(self.as_site(self.scale), self.as_site(on))
             # NumPyro's validation compiles for every number of columns, also under a trace
-            law = dist.InverseWishart(self.as_site(self.df), scale, validate_args=False)
-            covariance = self.as_table(numpyro.sample(f"{block}_covariance", law))
+            distribution = dist.InverseWishart(self.as_site(self.df), scale, validate_args=False)
+            covariance = self.as_table(numpyro.sample(f"{block}_covariance", distribution))
         with plates(block, self.loc.shape[:1]):
             spread = covariance / self.strength[:, None, None]
-            law = dist.MultivariateNormal(self.loc, covariance_matrix=spread, validate_args=False)
-            loc = numpyro.sample(f"{block}_loc", law)
+            distribution = dist.MultivariateNormal(self.loc, covariance_matrix=spread, validate_args=False)
+            loc = numpyro.sample(f"{block}_loc", distribution)
         return self.with_constants(loc, covariance)
 
     def with_constants(self, loc: Array, covariance: Array) -> Params:
@@ -133,11 +141,9 @@ class MultivariateNormal(Tied):
         loc, covariance = params["loc"], params["covariance"]
         on = variances(covariance) > 0
         if x is None:
-            return numpyro.sample(
-                block, self.likelihood({"loc": loc, "covariance": of_rows.generating(loc, covariance)})
-            )
+            return numpyro.sample(block, self.likelihood({"loc": loc, "covariance": generating(loc, covariance)}))
         seen = ~jnp.isnan(x) & on
-        return numpyro.sample(block, of_rows.NormalOfSeen(loc, covariance, seen), obs=jnp.nan_to_num(x))
+        return numpyro.sample(block, NormalOfSeen(loc, covariance, seen), obs=jnp.nan_to_num(x))
 
     def check_params(self, params: Params, block: str) -> None:
         require_shapes(block, params, loc="KD", covariance="DD" if self.shared else "KDD")
@@ -177,7 +183,7 @@ class MultivariateNormal(Tied):
         self, statistics: MultivariateNormalStatistics, params: Params, reference: Params
     ) -> Array:
         before, after = ((p["loc"], self.as_table(p["covariance"])) for p in (reference, params))
-        return of_rows.log_ratio_of_rows(statistics, before, after, self.prior.varying)
+        return log_ratio_of_rows(statistics, before, after, self.prior.varying)
 
     def log_predictive_terms(self, x: Array) -> Array:
         loc, scale, df = self.predictive_tables()
@@ -210,3 +216,63 @@ class MultivariateNormal(Tied):
 
     def log_base_measure(self, statistics: MultivariateNormalStatistics) -> Array:
         return (-0.5 * LOG_2PI * self.prior.varying.sum(axis=1) * self.sum_tied(statistics.count))[:, None]
+
+
+class NormalOfSeen(dist.Distribution):
+    """The normal distribution of those cells of a row that are ``seen`` [..., D]; the others have density one."""
+
+    arg_constraints: ClassVar = {
+        "loc": dist.constraints.real_vector,
+        "covariance_matrix": dist.constraints.positive_semidefinite,
+    }
+    pytree_data_fields = ("loc", "covariance_matrix", "seen")
+    support = dist.constraints.real_vector
+
+    def __init__(self, loc: Array, covariance_matrix: Array, seen: Array) -> None:
+        self.loc, self.covariance_matrix, self.seen = loc, covariance_matrix, seen
+        super().__init__(seen.shape[:-1], seen.shape[-1:], validate_args=False)
+
+    def log_prob(self, value: Array) -> Array:
+        """Other cells are set to their mean, with variance one, and their density is subtracted."""
+        distribution = dist.MultivariateNormal(self.loc, covariance_matrix=proper(self.covariance_matrix, self.seen))
+        return distribution.log_prob(jnp.where(self.seen, value, self.loc)) + 0.5 * LOG_2PI * (~self.seen).sum(axis=-1)
+
+
+def generating(loc: Array, covariance: Array) -> Array:
+    """The covariance, with a narrow variance for columns that are constant."""
+    narrow = jnp.square(1e-6 * (1.0 + jnp.abs(loc)))[..., None] * jnp.eye(loc.shape[-1])
+    return jnp.where(inside(variances(covariance) > 0), covariance, narrow)
+
+
+@jax.jit
+def sample_normals(loc: Array, covariance: Array, noise: Array, draw: Array, y: Array) -> Array:
+    """Rows m + L e of classes ``y``, [N, D], from draws of the parameters; one factor for each draw and class."""
+    factor = jnp.linalg.cholesky(generating(loc, covariance))
+    own = y if factor.shape[1] > 1 else jnp.zeros_like(y)
+    varying = jax.lax.map(lambda row: factor[row[0], row[1]] @ row[2], (draw, own, noise), batch_size=16)
+    constant = (variances(covariance) == 0)[draw, own]
+    return loc[draw, y] + jnp.where(constant, 0.0, varying)
+
+
+def precision_form(loc: Array, covariance: Array) -> tuple[Array, Array, Array, Array]:
+    """P, w, b, l with log p(x | k) = -x' P x / 2 + w x + b - l / 2 up to a constant; P [T, D, D] are precisions."""
+    on = variances(covariance) > 0
+    factor = jnp.linalg.cholesky(proper(covariance, on))
+    precision = jnp.where(inside(on), jnp.linalg.inv(proper(covariance, on)), 0.0)
+    coefficients = (precision @ loc[:, :, None])[:, :, 0]
+    return precision, coefficients, -0.5 * (loc * coefficients).sum(axis=1), log_determinant(factor)
+
+
+def log_ratio_of_rows(
+    statistics: MultivariateNormalStatistics, before: tuple[Array, Array], after: tuple[Array, Array], on: Array
+) -> Array:
+    """The log likelihood of rows at means and covariances ``after`` minus that ``before``, over the columns ``on``."""
+    n, (loc, old), (new_loc, new) = statistics.count, before, after
+    old, new = proper(old, on), proper(new, on)
+    fitted = jnp.where(inside(on), outer(statistics.mean - loc) * n[:, None, None] + statistics.scatter, 0.0)
+    bend = log_determinant_excess(sum_shared(n, old), sum_shared(fitted, old), old, new, on)
+    moved = jnp.where(on, new_loc - loc, 0.0)
+    pull = jnp.where(on, 2.0 * (loc - statistics.mean), 0.0) + moved
+    metric = jnp.linalg.cholesky(new)
+    shift = n * (whiten(metric, moved) * whiten(metric, pull)).sum(axis=-1)
+    return -0.5 * (bend.sum() + shift.sum())

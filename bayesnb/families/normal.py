@@ -14,11 +14,14 @@ from bayesnb.arrays.compute import compute_rows
 from bayesnb.arrays.placement import Array, known
 from bayesnb.families.base import Hyperparameter, LinearFamily, Params, Score, Tied, pytree
 from bayesnb.families.hyperparameters import plates
-from bayesnb.families.parts.statistics import NormalStatistics
-from bayesnb.families.parts.student_t import log_normal_cells, log_student_cells, student
 from bayesnb.families.parts.support import require_finite_numbers, require_shapes
 from bayesnb.families.priors import normal_inverse_gamma
-from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
+from bayesnb.families.priors.normal_inverse_gamma import (
+    NormalInverseGamma,
+    NormalStatistics,
+    log_student_cells,
+    student,
+)
 from bayesnb.numerics import stable
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
@@ -92,8 +95,8 @@ class Normal(Tied, LinearFamily):
     def params(self, block: str) -> Params:
         off = self.prior.scaleless
         with plates(block, jnp.shape(self.loc), common=self.shared):
-            law = dist.InverseGamma(self.as_site(self.shape), self.as_site(self.prior.proper_rate))
-            variance = numpyro.sample(f"{block}_variance", law)
+            distribution = dist.InverseGamma(self.as_site(self.shape), self.as_site(self.prior.proper_rate))
+            variance = numpyro.sample(f"{block}_variance", distribution)
         with plates(block, jnp.shape(self.loc)):
             spread = jnp.sqrt(self.as_table(variance) / self.strength)
             loc = numpyro.sample(f"{block}_loc", dist.Normal(self.loc, spread))
@@ -168,7 +171,7 @@ class Normal(Tied, LinearFamily):
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
         loc, variance = jnp.asarray(params["loc"])[None], self.as_table(jnp.asarray(params["variance"]))[None]
-        terms = log_normal_cells(x[:, None, :], loc, variance)
+        terms = _log_normal_cells(x[:, None, :], loc, variance)
         return LogProb(terms, jnp.zeros_like(terms))
 
     def log_likelihood_ratio(self, statistics: NormalStatistics, params: Params, reference: Params) -> Array:
@@ -218,3 +221,11 @@ class Normal(Tied, LinearFamily):
 def _direct(family: Normal, params: Params, x: Array) -> Array:
     """The log likelihood computed cell by cell, [N, K]: unlike the matrix product, it does not cancel."""
     return family.log_likelihood_terms(params, x).finite.sum(axis=-1)
+
+
+def _log_normal_cells(x: Array, loc: Array, variance: Array) -> Array:
+    """The log density, cell by cell; 0 for NaN and for columns without a scale."""
+    off, missing = variance == 0, jnp.isnan(x)
+    variance = jnp.where(off, 1.0, variance)
+    z = stable.squarable((jnp.where(missing, 0.0, x) - loc) / jnp.sqrt(variance))
+    return jnp.where(missing | off, 0.0, -0.5 * (z * z + jnp.log(variance) + LOG_2PI))

@@ -12,7 +12,7 @@ from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Hyperparameter, LinearFamily, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
 from bayesnb.families.normal import Normal
-from bayesnb.families.parts.statistics import NormalStatistics
+from bayesnb.families.priors.normal_inverse_gamma import NormalStatistics
 from bayesnb.numerics import stable
 from bayesnb.primitives.distances import LOG_2PI
 from bayesnb.primitives.products import Linear

@@ -15,8 +15,7 @@ import numpy as np
 from bayesnb.arrays.cells import all_codes, largest_codes
 from bayesnb.arrays.placement import Array, native
 from bayesnb.families.base import pytree
-from bayesnb.families.categorical import Categorical
-from bayesnb.families.parts.statistics import CategoricalStatistics
+from bayesnb.families.categorical import Categorical, CategoricalStatistics
 from bayesnb.primitives.sums import ClassSums, HostSums
 
 SAMPLE_ROWS = 1024

@@ -16,7 +16,7 @@ from bayesnb.families.base import Hyperparameter, LinearFamily, Params, Score, p
 from bayesnb.families.hyperparameters import plates
 from bayesnb.families.parts.statistics import Statistics
 from bayesnb.families.parts.support import require_shapes
-from bayesnb.numerics import log_gamma, stable
+from bayesnb.numerics import stable
 from bayesnb.primitives import log_factorials, products
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.sums import ClassSums
@@ -158,11 +158,11 @@ class Poisson(LinearFamily):
     def log_partition_ratio(self, statistics: PoissonStatistics) -> Array:
         rate = self.rate + statistics.cells
         waiting = self.shape * jnp.log1p(statistics.cells / self.rate)
-        return log_gamma.log_gamma_ratio(self.shape, statistics.total, rate) - waiting
+        return stable.log_gamma_ratio(self.shape, statistics.total, rate) - waiting
 
 
 def _negative_binomial(shape: Array, rate: Array, x: Array) -> Array:
     """log of Gamma(a + x) / Gamma(a) (r / (r + 1))^a (1 / (r + 1))^x; 0 for a missing cell."""
     counts = jnp.where(jnp.isnan(x), 0.0, x)
-    terms = log_gamma.log_gamma_ratio(shape, counts) - shape * jnp.log1p(1.0 / rate) - counts * jnp.log1p(rate)
+    terms = stable.log_gamma_ratio(shape, counts) - shape * jnp.log1p(1.0 / rate) - counts * jnp.log1p(rate)
     return jnp.where(jnp.isnan(x), 0.0, terms)

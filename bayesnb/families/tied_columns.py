@@ -129,8 +129,6 @@ class TiedColumns(Family):
         base = self.row_base_measure(row[None])
         return terms.sum(axis=1) - (0.0 if base is None else base)
 
-    # tables and plots
-
 
 @pytree
 class TiedBernoulli(TiedColumns, Bernoulli):

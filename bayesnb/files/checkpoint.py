@@ -23,7 +23,7 @@ from bayesnb.files.whole_file import require_file
 from bayesnb.forests.fit import forest_statistics
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import Specification
-from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
+from bayesnb.rows.sufficient_statistics import ModelStatistics, sufficient_statistics
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 

@@ -22,7 +22,7 @@ from bayesnb.forests.fit import forest_statistics
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import Specification, label_rows
 from bayesnb.rows.model_statistics import ModelStatistics, check_classes, merge
-from bayesnb.rows.statistics import follow, sufficient_statistics
+from bayesnb.rows.sufficient_statistics import follow, sufficient_statistics
 
 FIRST_ROWS = 10_000
 """The number of rows in which the edges of cells are found."""

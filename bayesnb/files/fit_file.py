@@ -21,7 +21,7 @@ from bayesnb.frames.choices import AUTO
 from bayesnb.frames.series import Array, DataError
 from bayesnb.frames.summaries import in_python
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.rows.statistics import ModelStatistics
+from bayesnb.rows.sufficient_statistics import ModelStatistics
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
 from bayesnb.sklearn.settings import plan, require
 from bayesnb.validation.leave_one_out import one_in

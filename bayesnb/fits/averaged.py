@@ -30,7 +30,7 @@ from bayesnb.primitives.products.linear_scores import Score
 from bayesnb.results.classifier import Classifier, Posterior
 from bayesnb.results.combine import average_inclusion
 from bayesnb.rows import arguments
-from bayesnb.rows.statistics import ModelStatistics
+from bayesnb.rows.sufficient_statistics import ModelStatistics
 
 
 class FeatureInclusion(NamedTuple):

@@ -32,7 +32,7 @@ from bayesnb.results.intervals import Interval, ParameterDraws, probability_inte
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 from bayesnb.rows.model_statistics import ModelStatistics, merge
-from bayesnb.rows.statistics import class_sizes, summarise
+from bayesnb.rows.sufficient_statistics import class_sizes, summarise
 
 SCHEMES = ("poisson", "multinomial")
 

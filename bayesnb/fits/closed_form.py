@@ -25,7 +25,7 @@ from bayesnb.arrays.placement import is_traced, known, leading_size, on_host, wi
 from bayesnb.arrays.typing import ArrayLike, LabelsLike, Rows
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import MultivariateNormal
-from bayesnb.families.parts.statistics import NormalStatistics
+from bayesnb.families.priors.normal_inverse_gamma import NormalStatistics
 from bayesnb.model.declarations import check_model_float32
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.covariances import first_singular, variances
@@ -33,7 +33,7 @@ from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import match_statistics
 from bayesnb.rows.labelled_rows import label_rows
-from bayesnb.rows.statistics import ModelStatistics, summarise
+from bayesnb.rows.sufficient_statistics import ModelStatistics, summarise
 
 
 def fit_mle(

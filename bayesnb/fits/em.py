@@ -35,7 +35,7 @@ from bayesnb.primitives.sums import Labels
 from bayesnb.results.classifier import PointEstimate
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
-from bayesnb.rows.statistics import ModelStatistics, follow, from_host
+from bayesnb.rows.sufficient_statistics import ModelStatistics, follow, from_host
 
 
 @pytree

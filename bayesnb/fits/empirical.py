@@ -21,7 +21,7 @@ from bayesnb.arrays.placement import fields_of, pytree, to_double
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import FAMILIES, Family, Histogram, MultivariateNormal, Normal, NormalKnownVariance
-from bayesnb.families.parts.statistics import CategoricalStatistics
+from bayesnb.families.categorical import CategoricalStatistics
 from bayesnb.families.parts.support import require_choice, require_positive
 from bayesnb.families.tied_columns import TiedColumns
 from bayesnb.fits.closed_form import fit_posterior
@@ -29,7 +29,7 @@ from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics import newton
 from bayesnb.results.classifier import Posterior
 from bayesnb.rows import arguments
-from bayesnb.rows.statistics import ModelStatistics
+from bayesnb.rows.sufficient_statistics import ModelStatistics
 
 SPREAD = 0.5
 """The standard deviation of the hyperprior's log factors. Its 95 % interval spans a factor of 7.4, about that from .25

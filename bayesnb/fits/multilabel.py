@@ -35,7 +35,7 @@ from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import check_shapes, check_values, count_rows
 from bayesnb.rows.labelled_rows import LabelledRows, check_weights, prepare
-from bayesnb.rows.statistics import ModelStatistics, from_device, from_host
+from bayesnb.rows.sufficient_statistics import ModelStatistics, from_device, from_host
 
 
 @pytree

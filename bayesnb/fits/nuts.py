@@ -34,7 +34,7 @@ from bayesnb.results.draws import Draws
 from bayesnb.results.evidence import evidence
 from bayesnb.results.generate import sample_once
 from bayesnb.rows import arguments
-from bayesnb.rows.statistics import ModelStatistics
+from bayesnb.rows.sufficient_statistics import ModelStatistics
 
 R_HAT, ESS = 1.01, 400
 """Draws beyond these bounds cause a warning: Vehtari et al., Rank-normalization, folding, localization (2021)."""

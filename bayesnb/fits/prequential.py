@@ -36,7 +36,7 @@ from bayesnb.results.classifier import Posterior
 from bayesnb.rows.arguments import check_factors, require_known
 from bayesnb.rows.checks import check_values
 from bayesnb.rows.labelled_rows import label_rows
-from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
+from bayesnb.rows.sufficient_statistics import ModelStatistics, sufficient_statistics
 
 MEMORIES = (3000.0, 300.0, 30.0, 3.0)
 """Numbers of rows, 1 / (1 - f), at which the search for a factor looks first, besides all of them."""
@@ -87,7 +87,7 @@ class Sequence:
         if rows.labels.soft:
             raise ValueError("rows in order need integer labels [N]: a row with soft labels belongs to every class")
         check_values(rows.families, rows.arrays, fit=True)
-        self.of_jax = not rows.on_host or rows.beside is not None
+        self.of_jax = not rows.on_host or rows.like is not None
         self.arrays, self.y = to_host((rows.arrays, rows.labels.y))
         self.num_classes = rows.num_classes
         self.model = to_double(self.prior.with_hyperparameters(rows.families, self.prior.class_concentration))

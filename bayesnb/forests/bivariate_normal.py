@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from bayesnb.arrays.placement import Array
 from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 from bayesnb.numerics import stable
-from bayesnb.numerics.log_gamma import log_gamma_ratio
+from bayesnb.numerics.stable import log_gamma_ratio
 
 LOG_PI = math.log(math.pi)
 

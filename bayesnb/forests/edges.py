@@ -25,12 +25,11 @@ import numpy as np
 from bayesnb.arrays.placement import Array, Node, pytree
 from bayesnb.families import FAMILIES
 from bayesnb.families.base import Family
-from bayesnb.families.categorical import EndToEnd
-from bayesnb.families.parts.statistics import CategoricalStatistics
+from bayesnb.families.categorical import CategoricalStatistics, EndToEnd
 from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 from bayesnb.forests import bivariate_normal
 from bayesnb.forests.bivariate_normal import Moments
-from bayesnb.forests.columns import Layout, Segments, normal_prior, pseudo_counts
+from bayesnb.forests.layout import Layout, Segments, normal_prior, pseudo_counts
 from bayesnb.forests.pairs import JointStatistics, PairStatistics, join_segments, merge_labels
 from bayesnb.numerics import dirichlet
 from bayesnb.numerics.stable import NEVER
@@ -76,7 +75,7 @@ def prepare_parts(
     layout: Layout,
     segments: Segments,
 ) -> Parts:
-    """The priors of all labels and their statistics, of segments in categories' stead. Pure JAX.
+    """The priors of all labels and their statistics, of segments instead of categories. Pure JAX.
 
     ``blocks`` are the model's own statistics.
     """

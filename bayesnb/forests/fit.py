@@ -18,16 +18,16 @@ import numpy as np
 from bayesnb.arrays.placement import to_host
 from bayesnb.arrays.typing import ArrayLike, LabelsLike, Rows
 from bayesnb.fits.closed_form import conjugate, fit_posterior
-from bayesnb.forests.columns import find_segments, has_categories, lay_out
+from bayesnb.forests.layout import find_segments, has_categories, lay_out
 from bayesnb.forests.pairs import PairStatistics, count_pairs
-from bayesnb.forests.results import ForestPosterior, ForestStatistics, forest_evidence
+from bayesnb.forests.posterior import ForestPosterior, ForestStatistics, forest_evidence
 from bayesnb.forests.structures import STRUCTURES, largest_branching, log_weights
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Posterior
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import columns_in
 from bayesnb.rows.labelled_rows import Specification, label_rows
-from bayesnb.rows.statistics import ModelStatistics, summarise
+from bayesnb.rows.sufficient_statistics import ModelStatistics, summarise
 
 MOST_FEATURES = 256
 """A row costs K D^3 / 3 operations."""

@@ -14,8 +14,10 @@ from bayesnb.arrays import either, memory
 from bayesnb.arrays.loops import in_threads
 from bayesnb.arrays.placement import Array, Node, pytree
 from bayesnb.families import FAMILIES
-from bayesnb.families.parts.statistics import CategoricalStatistics, NormalStatistics, Statistics
-from bayesnb.forests.columns import Layout, Segments, find_places
+from bayesnb.families.categorical import CategoricalStatistics
+from bayesnb.families.parts.statistics import Statistics
+from bayesnb.families.priors.normal_inverse_gamma import NormalStatistics
+from bayesnb.forests.layout import Layout, Segments, find_places
 from bayesnb.primitives.codes import starts_of
 from bayesnb.primitives.sums import Labels, class_sums
 from bayesnb.results.combine import table_sizes
@@ -203,7 +205,7 @@ def merge_labels(statistics: Any, sizes: tuple[int, ...]) -> Any:
 
 
 def join_segments(pairs: PairStatistics, segments: Segments) -> PairStatistics:
-    """The statistics with the segments of columns in the stead of their categories."""
+    """The statistics with the segments of columns instead of their categories."""
     if all(size == 1 for size in chain.from_iterable(segments)):
         return pairs
     num_classes, sizes = pairs.num_classes, tuple(chain.from_iterable(segments)) * pairs.num_classes

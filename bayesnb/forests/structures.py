@@ -35,8 +35,8 @@ def largest_branching(weights: Array) -> Array:
 def _arborescence(weights: Array, root: int) -> Array:
     """The parents in the largest tree of all nodes below the root, whose own entry is -1.
 
-    Each node takes its heaviest edge. A circle of these becomes one node, which an edge may enter at any of its nodes,
-    in the stead of that node's own edge.
+    Each node takes its heaviest edge. A circle of these becomes one node, which an edge may enter at any of its nodes
+    instead of that node's own edge.
     """
     parents = weights.argmax(axis=0)
     parents[root] = -1

@@ -17,7 +17,7 @@ from bayesnb.frames.likelihoods import schema_of
 from bayesnb.frames.schema import Schema
 from bayesnb.frames.series import Array, DataError, Frame, listing
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.rows.statistics import ModelStatistics
+from bayesnb.rows.sufficient_statistics import ModelStatistics
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import numpy as np
 
 from bayesnb.arrays.cells import is_sparse
 from bayesnb.families import Family
-from bayesnb.families.normal_scores import require_no_view
+from bayesnb.families.views import require_no_view
 from bayesnb.frames.columns import BLOCKS, KINDS, SKIP, SPARSE
 from bayesnb.frames.schema import Schema
 from bayesnb.frames.series import DataError, Frame, are_missing, closest, to_plain

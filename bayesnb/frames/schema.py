@@ -22,7 +22,7 @@ from bayesnb.families.open_categorical import count_codes
 from bayesnb.frames.columns import BLOCKS, MISSING, SKIP, SPARSE, Column, Kind, PlainRows
 from bayesnb.frames.series import Array, DataError, Frame, closest, label, listing
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
+from bayesnb.rows.sufficient_statistics import ModelStatistics, sufficient_statistics
 
 Likelihoods = Family | dict[str, Family]
 

@@ -36,7 +36,7 @@ from bayesnb.results.draws import Draws
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import check_values
 from bayesnb.rows.labelled_rows import label_rows
-from bayesnb.rows.statistics import ModelStatistics
+from bayesnb.rows.sufficient_statistics import ModelStatistics
 
 Dims = dict[str, list[str]]
 """The dimensions of each variable, without chain and draw."""

@@ -19,16 +19,16 @@ from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import Array, to_double
 from bayesnb.arrays.typing import ArrayLike, Estimator, LabelsLike, Table
 from bayesnb.families import Histogram, Multinomial, MultivariateNormal, Normal
-from bayesnb.families.parts.cell_statistics import cell_mass, same_cells
+from bayesnb.families.parts.bin_statistics import bin_mass, same_bins
 from bayesnb.families.parts.support import require_positive
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.fits.empirical import EmpiricalPosterior
-from bayesnb.forests.results import ForestPosterior
+from bayesnb.forests.posterior import ForestPosterior
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.dirichlet import log_multivariate_beta_ratio
 from bayesnb.results.classifier import Classifier, Posterior, unwrap_pipeline
 from bayesnb.rows import arguments
-from bayesnb.rows.statistics import same_sums
+from bayesnb.rows.sufficient_statistics import same_sums
 
 POOLED = (
     "A prior from the pooled rows has seen them, though not their labels. Models that share it compare well; beside a\n"
@@ -104,7 +104,7 @@ def compare_evidence(
         log P(rows as measured) = log p(X, y) + sum over cells with a density of log precision.
 
     A Histogram whose edges were found in these rows compares with the same edges only. Beside another family or other
-    edges its shares of cells, if they come from the rows, cost what docs/theory/evidence.md says.
+    edges its shares of bins, if they come from the rows, cost what docs/theory/evidence.md says.
 
     Args:
         models: By name, fits from ``fit_posterior`` or ``fit_forests``, or a fitted ``NaiveBayesClassifier``; or
@@ -172,7 +172,7 @@ def _require_same_rows(name: str, fit: Posterior, other_name: str, other: Poster
         # sums of one name are comparable if they have one shape: means of Normal and of MultivariateNormal
         names = a.keys() if type(ours.blocks[block]) is type(theirs.blocks[block]) else {"mean"} & a.keys() & b.keys()
         names -= {"log_base", "edges", "atoms"}
-        if not same_cells(a.get("edges", 0), b.get("edges", 0)):
+        if not same_bins(a.get("edges", 0), b.get("edges", 0)):
             names -= {"counts"}
         pairs += [(a[key], b[key]) for key in names if np.shape(a[key]) == np.shape(b[key])]
     if not all(same_sums(a, b) for a, b in pairs):
@@ -213,25 +213,25 @@ def _same_weights(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
 
 @singledispatch
 def _cost_of_shares(family: Any, others: list[Any], statistics: Any, weight: Any, owner: str) -> float:
-    """What the evidence of shares of cells that the rows gave is too large by, beside ``others`` without the same."""
+    """What the evidence of shares of bins that the rows gave is too large by, beside ``others`` without the same."""
     del family, others, statistics, weight, owner
     return 0.0
 
 
 @_cost_of_shares.register(Histogram)
 def _(family: Any, others: list[Any], statistics: Any, weight: Any, owner: str) -> float:
-    """The log of B(n + 1/2) / B(1/2) / prod_g (n_g / N)^n_g for shares of cells that the rows gave, 0 for others.
+    """The log of B(n + 1/2) / B(1/2) / prod_g (n_g / N)^n_g for shares of bins that the rows gave, 0 for others.
 
-    That is the probability of the cells under Dirichlet(1/2) (Krichevsky and Trofimov, The performance of universal
+    That is the probability of the bins under Dirichlet(1/2) (Krichevsky and Trofimov, The performance of universal
     encoding, 1981) over the most that any mixture of classes gives them: so the evidences of all rows sum to one.
     """
-    alike = (one for one in others if same_cells(family.edges, getattr(one, "edges", 0)))
+    alike = (one for one in others if same_bins(family.edges, getattr(one, "edges", 0)))
     if sum(np.allclose(family.mass, one.mass, rtol=1e-5) for one in alike) == len(others):
         return 0.0
     counts, mass, edges = statistics.counts.sum(axis=0), np.asarray(family.mass[0]), np.asarray(family.edges[0])
     if ((np.isfinite(edges).sum(axis=1) < 2) & (weight > 0)).any():
-        raise ValueError(f"{owner}: a column with one edge has no cell with a width of its own: give two edges or more")
-    if not np.allclose(mass, compute(cell_mass, counts, edges), rtol=1e-5):
+        raise ValueError(f"{owner}: a column with one edge has no bin with a width of its own: give two edges or more")
+    if not np.allclose(mass, compute(bin_mass, counts, edges), rtol=1e-5):
         return 0.0
     if family.found:
         raise ValueError(

@@ -15,18 +15,18 @@ from bayesnb.arrays.placement import fill_masked_codes, to_host
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families import FAMILIES, Family
 from bayesnb.fits.closed_form import fit_posterior
-from bayesnb.forests.columns import find_places, has_categories, lay_out, normal_prior
 from bayesnb.forests.edges import Parts, log_evidence_ratios, take_labels
 from bayesnb.forests.fit import add_pairs
+from bayesnb.forests.layout import find_places, has_categories, lay_out, normal_prior
 from bayesnb.forests.pairs import PairStatistics, count_pairs, join_segments, merge_labels
-from bayesnb.forests.results import ForestPosterior, forest_parts
+from bayesnb.forests.posterior import ForestPosterior, forest_parts
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.stable import NEVER
 from bayesnb.primitives.codes import starts_of
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import check_shapes, check_values, count_rows
 from bayesnb.rows.labelled_rows import LabelledRows, check_labels, prepare
-from bayesnb.rows.statistics import summarise
+from bayesnb.rows.sufficient_statistics import summarise
 
 STRONG = 5.0
 """The log Bayes factor above which a pair counts as dependent: 150 to 1."""

@@ -31,7 +31,7 @@ from bayesnb.fits.bootstrap import Bootstrap
 from bayesnb.inspection import display_names as names
 from bayesnb.inspection.explanation import Explanation, ExplanationIntervals
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.numerics import dirichlet, log_gamma, stable
+from bayesnb.numerics import dirichlet, stable
 from bayesnb.numerics.log_prob import NO_CLASS, LogProb
 from bayesnb.results import intervals
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior, class_probs, unwrap_pipeline
@@ -348,8 +348,8 @@ def _(family: Any, x: Array) -> Array:
     counts, a = counts_of(x)[:, None, :], whole(family.concentration)[None]
     total, length = dirichlet.total(a), dirichlet.total(counts)
     log_total = jnp.log(total)
-    cells = log_gamma.log_gamma_ratio(a, counts) - counts * log_total
-    rest = length * log_total - log_gamma.log_gamma_ratio(total, length)
+    cells = stable.log_gamma_ratio(a, counts) - counts * log_total
+    rest = length * log_total - stable.log_gamma_ratio(total, length)
     return jnp.concatenate([cells, rest], axis=2)
 
 

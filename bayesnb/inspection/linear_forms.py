@@ -20,8 +20,8 @@ from bayesnb.arrays.placement import known
 from bayesnb.arrays.typing import Array
 from bayesnb.families import Bernoulli, Binomial, Categorical, MultivariateNormal, Normal, NormalKnownVariance
 from bayesnb.families.base import LinearFamily, Params
+from bayesnb.families.multivariate_normal import precision_form
 from bayesnb.families.normal_known_variance import NORMAL
-from bayesnb.families.parts.multivariate_rows import precision_form
 from bayesnb.families.tied_columns import TiedColumns
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.primitives import products

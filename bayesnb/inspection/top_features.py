@@ -36,7 +36,7 @@ from bayesnb.families import (
     Views,
 )
 from bayesnb.families.base import Family, Params
-from bayesnb.families.parts.cells import centres_of
+from bayesnb.families.parts.bins import centres_of
 from bayesnb.families.tied_columns import TiedColumns
 from bayesnb.inspection import display_names as names
 from bayesnb.inspection.explain import has_word_terms
@@ -291,24 +291,24 @@ def _(family: Any, params: Params, k: int) -> Array:
     return rel_entr(own, rate) - own + rate
 
 
-means.register(Histogram, lambda family, params: (family.cell_probs(params) * _centres(family)[None]).sum(axis=-1))
+means.register(Histogram, lambda family, params: (family.bin_probs(params) * _centres(family)[None]).sum(axis=-1))
 
 
 def _centres(family: Any) -> Array:
-    """The means of the cells, [D, G]."""
+    """The means of the bins, [D, G]."""
     return centres_of(jnp.asarray(family.edges[0]), jnp.asarray(family.atoms[0]))
 
 
 @divergence.register(Histogram)
 def _(family: Any, params: Params, k: int) -> Array:
-    probs = family.cell_probs(params)
+    probs = family.bin_probs(params)
     return rel_entr(probs[k][None], probs).sum(axis=-1)
 
 
 @raised_divergence.register(Views)
 def _(family: Any, params: Params, k: int, powers: Array) -> Array:
-    """The sum over cells of their terms, those of other views at the cells' centres."""
-    probs, centres = family.cell_probs(params), _centres(family).T
+    """The sum over bins of their terms, those of other views at the bins' centres."""
+    probs, centres = family.bin_probs(params), _centres(family).T
     terms = raise_terms(family, family.log_likelihood_terms(params, centres).finite, powers, centres)
     return jnp.einsum("dg,gjd->jd", probs[k], terms[:, k, None] - terms)
 

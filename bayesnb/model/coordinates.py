@@ -22,8 +22,8 @@ from bayesnb.families import (
     Poisson,
 )
 from bayesnb.families.base import Family, Hyperparameter, Params
-from bayesnb.families.parts.statistics import NormalStatistics
 from bayesnb.families.priors import normal_inverse_gamma, normal_inverse_wishart
+from bayesnb.families.priors.normal_inverse_gamma import NormalStatistics
 from bayesnb.rows.labelled_rows import Specification
 
 

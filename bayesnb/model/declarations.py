@@ -25,8 +25,8 @@ from numpyro.primitives import Messenger
 
 from bayesnb.arrays.placement import Array, allow_promotion, as_array, short_repr
 from bayesnb.families.base import Family
-from bayesnb.families.normal_scores import require_no_view
 from bayesnb.families.parts.support import WIDER, require_positive, single
+from bayesnb.families.views import require_no_view
 from bayesnb.rows import arguments, checks
 from bayesnb.rows.labelled_rows import Specification
 
@@ -108,9 +108,9 @@ class own_priors(Messenger):
     def process_message(self, msg: dict[str, Any]) -> None:
         """Replace the site's prior with the given one."""
         if msg["type"] == "sample" and msg["name"] in self.priors:
-            prior, law = self.priors[msg["name"]], msg["fn"]
-            _check_shape(msg["name"], prior, law)
-            msg["fn"] = prior.expand(law.batch_shape)
+            prior, distribution = self.priors[msg["name"]], msg["fn"]
+            _check_shape(msg["name"], prior, distribution)
+            msg["fn"] = prior.expand(distribution.batch_shape)
 
 
 def check_priors(priors: Mapping[str, Any] | None, sites: list[str], fixed: bool) -> Priors:
@@ -144,37 +144,37 @@ def initial_params(model: Specification, params: Mapping[str, Array]) -> dict[st
         conjugate = handlers.trace(handlers.substitute(model.conjugate().params, data=params)).get_trace()
     found = dict(params)
     for site, prior in model.priors.items():
-        law = conjugate[site]["fn"]
-        _check_shape(site, prior, law)
-        _check_support(site, prior.support, law.support, prior.shape())
+        distribution = conjugate[site]["fn"]
+        _check_shape(site, prior, distribution)
+        _check_support(site, prior.support, distribution.support, prior.shape())
         unconstrained = dist.biject_to(prior.support).inv(params[site])
         if not (prior.support(params[site]).all() and jnp.isfinite(unconstrained).all()):
             del found[site]
     return found
 
 
-def _check_support(site: str, own: Constraint, law: Constraint, shape: tuple[int, ...]) -> None:
+def _check_support(site: str, own: Constraint, distribution: Constraint, shape: tuple[int, ...]) -> None:
     """Raise ValueError unless points all over the prior's support are valid parameters."""
-    if type(own) is type(law):
+    if type(own) is type(distribution):
         return
     from_reals = dist.biject_to(own)
     points = from_reals(3.0 * jax.random.normal(jax.random.key(0), from_reals.inverse_shape((100, *shape))))
-    if not law(points).all():
+    if not distribution(points).all():
         raise ValueError(
-            f"the prior of {site!r} has the support {own}, which is not inside the parameters' support {law}"
+            f"the prior of {site!r} has the support {own}, which is not inside the parameters' support {distribution}"
         )
 
 
-def _check_shape(site: str, prior: dist.Distribution, law: dist.Distribution) -> None:
+def _check_shape(site: str, prior: dist.Distribution, distribution: dist.Distribution) -> None:
     try:
-        fits = jnp.broadcast_shapes(prior.batch_shape, law.batch_shape) == law.batch_shape
+        fits = jnp.broadcast_shapes(prior.batch_shape, distribution.batch_shape) == distribution.batch_shape
     except ValueError:
         fits = False
-    if not fits or prior.event_shape != law.event_shape:
+    if not fits or prior.event_shape != distribution.event_shape:
         raise ValueError(
             f"the prior of {site!r} has batch shape {prior.batch_shape} and event shape {prior.event_shape}; the site "
-            f"has {law.batch_shape} and {law.event_shape}: the batch shapes must broadcast, and the event "
-            "shapes must be equal"
+            f"has {distribution.batch_shape} and {distribution.event_shape}: the batch shapes must broadcast, and the "
+            "event shapes must be equal"
         )
 
 

@@ -100,19 +100,19 @@ def name_of(transform: Any) -> Any:
     if type(transform) is transforms.AffineTransform:
         return transform.loc, transform.scale
     kind = type(transform).__name__
-    raise ValueError(f"a distribution changed by {kind} cannot be saved: only changes to {', '.join(LINKS)} can")
+    raise ValueError(f"cannot save a distribution transformed by {kind}; allowed: {', '.join(LINKS)}")
 
 
-class ChangedLaw(dist.TransformedDistribution):
-    """The law of a parameter that is a monotone function of a number: its support is what the number reaches.
+class ChangedDistribution(dist.TransformedDistribution):
+    """The distribution of a parameter that is a monotone function of a number: its support is what the number reaches.
 
     NumPyro's own has all values of the last transform as its support: a sampler would leave that of the number.
     """
 
     pytree_data_fields = ("_support",)
 
-    def __init__(self, law: dist.Distribution, changes: Any, *, validate_args: bool | None = None) -> None:
-        super().__init__(law, changes, validate_args=validate_args)
+    def __init__(self, distribution: dist.Distribution, changes: Any, *, validate_args: bool | None = None) -> None:
+        super().__init__(distribution, changes, validate_args=validate_args)
         self._support = _image(self.base_dist.support, self.transforms)
 
     @property

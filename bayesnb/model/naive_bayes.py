@@ -1,4 +1,4 @@
-"""NaiveBayes: the specification of the generative program (``program``), and its conjugate update."""
+"""NaiveBayes: the specification of the generative program (``generative_program``), and its conjugate update."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from bayesnb.arrays import either
 from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import as_array, namespace, on_host, short_repr
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, ObservedRows, Rows
-from bayesnb.families.base import Family, Hyperparameter, shares, start_powers
+from bayesnb.families.base import Family, Hyperparameter
 from bayesnb.families.parts.support import broadcast
-from bayesnb.model import program
+from bayesnb.families.views import shares, start_powers
 from bayesnb.model.coordinates import centre, restore, tilt_model
 from bayesnb.model.declarations import (
     check_concentration,
@@ -29,13 +29,14 @@ from bayesnb.model.declarations import (
     hyperpriors,
     own_priors,
 )
+from bayesnb.model.generative_program import run
 from bayesnb.model.spelling import Spelling, sample_sites
 from bayesnb.numerics import dirichlet
 from bayesnb.numerics.log_prob import NO_CLASS, LogProb
 from bayesnb.primitives.products.linear_scores import Score, Scoring
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import match_statistics
-from bayesnb.rows.statistics import ModelStatistics, pooled_statistics
+from bayesnb.rows.sufficient_statistics import ModelStatistics, pooled_statistics
 
 Sites = dict[str, Array]
 """Parameters by site name: ``class_probs`` [K], and ``block_name`` [K, D, ...]."""
@@ -46,7 +47,7 @@ Tables = tuple[Array, dict[str, Any]]
 
 @jax.tree_util.register_pytree_node_class
 class NaiveBayes(Scoring):
-    """An immutable pytree: a class prior, and a family for each block; called, it runs the program (``program.run``).
+    """An immutable pytree: a class prior, and a family for each block; called, it runs the program (``run``).
 
     Args:
         likelihoods: A family if X is an array [N, D] (block ``x``), or a dict of families if X is a dict of arrays.
@@ -321,8 +322,8 @@ class NaiveBayes(Scoring):
         num_rows: int | None = None,
         total_count: ArrayLike | Mapping[str, ArrayLike] | None = None,
     ) -> tuple[Array | dict[str, Array], Array]:
-        """Run the generative program on rows to condition on, or generate ``num_rows``; see ``program.run``."""
-        return program.run(self, X, y, num_rows, total_count)
+        """Run the generative program on rows to condition on, or generate ``num_rows``; see ``run``."""
+        return run(self, X, y, num_rows, total_count)
 
     # a pytree: hyperparameters are leaves, names and sizes its structure
 

@@ -12,7 +12,7 @@ from jax.scipy.special import gammaln
 
 from bayesnb.arrays import either
 from bayesnb.arrays.placement import Array, known
-from bayesnb.numerics import log_gamma, stable
+from bayesnb.numerics import stable
 
 SMALL_CHANGE = 1e-3
 """The Frobenius norm of W below which log|I + W| is computed as a series of four terms."""
@@ -84,9 +84,7 @@ def log_wishart_ratio(df: Array, more: Array, scale: Array, grown: Array, seen: 
     size = seen.sum(axis=-1)
     j = jnp.arange(1, seen.shape[-1] + 1)[None]
     used, argument = j <= size[..., None], 0.5 * (df[..., None] + 1.0 - j)
-    gammas = log_gamma.log_gamma_ratio(
-        jnp.where(used, argument, 1.0), 0.5 * jnp.broadcast_to(more[..., None], used.shape)
-    )
+    gammas = stable.log_gamma_ratio(jnp.where(used, argument, 1.0), 0.5 * jnp.broadcast_to(more[..., None], used.shape))
     factor = jnp.linalg.cholesky(proper(scale, seen))
     after = log_determinant(jnp.linalg.cholesky(proper(scale + grown, seen)))
     change, growth = after - log_determinant(factor), whiten_matrix(factor, grown)

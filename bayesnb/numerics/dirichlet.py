@@ -10,8 +10,7 @@ import numpy as np
 from jax.scipy.special import gammaln
 
 from bayesnb.arrays.placement import Array
-from bayesnb.numerics.log_gamma import log_gamma_ratio
-from bayesnb.numerics.stable import log1p_minus
+from bayesnb.numerics.stable import log1p_minus, log_gamma_ratio
 
 Total = Callable[[Array], Array]
 """A function that sums the entries of each simplex, in a shape that broadcasts against them."""

@@ -10,7 +10,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 
 from bayesnb.arrays.placement import Array
 from bayesnb.fits.averaged import FeatureInclusion
-from bayesnb.forests.results import ForestPosterior
+from bayesnb.forests.posterior import ForestPosterior
 from bayesnb.inspection.dependence import STRONG, Dependence
 from bayesnb.inspection.display_names import check_column_names
 from bayesnb.inspection.explanation import Explanation

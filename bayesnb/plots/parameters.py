@@ -25,7 +25,7 @@ from bayesnb.families import (
     NormalKnownVariance,
 )
 from bayesnb.families.base import Params
-from bayesnb.families.parts.cells import log_density_inside
+from bayesnb.families.parts.bins import log_density_inside
 from bayesnb.families.priors import segments
 from bayesnb.families.tied_columns import TiedColumns
 from bayesnb.inspection import display_names as names
@@ -33,7 +33,7 @@ from bayesnb.inspection.arviz import site_labels
 from bayesnb.inspection.compare_evidence import is_continuous
 from bayesnb.inspection.explain import has_word_terms
 from bayesnb.plots.style import class_colour, class_hatch, class_line, name_lines, shorten, tidy
-from bayesnb.primitives.codes import find_cells
+from bayesnb.primitives.codes import find_bins
 from bayesnb.results.classifier import Classifier, PointEstimate
 from bayesnb.results.intervals import tails
 
@@ -335,17 +335,17 @@ def _(family: Any, params: Params, column: int) -> dist.Distribution:
 @cell_densities.register(Histogram)
 def _(family: Any, params: Params, column: int) -> tuple[Array, Array]:
     one = slice(column, column + 1)
-    edges, atoms, mass = (np.asarray(table[0])[one] for table in (family.edges, family.atoms, family.mass))
+    edges, points, mass = (np.asarray(table[0])[one] for table in (family.edges, family.atoms, family.mass))
     known = edges[np.isfinite(edges)]
     if not known.size:
         raise ValueError(f"column {column} is constant in the fitted rows, so it has no density")
     below, above = FAR * (np.diff(known)[[0, -1]] if known.size > 1 else np.ones(2))
     grid = np.linspace(known[0] - below, known[-1] + above, POINTS)
-    values = np.unique(np.concatenate([grid, known, atoms[np.isfinite(atoms)]]))[:, None]
+    values = np.unique(np.concatenate([grid, known, points[np.isfinite(points)]]))[:, None]
     draws = np.asarray(params["probs"])[:, :, one], np.asarray(params["cuts"])[:, None, one]
     probs = compute(segments.split, mass[None, None], *draws)[:, :, 0]
-    inside = np.exp(log_density_inside(edges, atoms, values))
-    return values[:, 0], probs[:, :, find_cells(values, edges)[:, 0]] * inside[None, None, :, 0]
+    inside = np.exp(log_density_inside(edges, points, values))
+    return values[:, 0], probs[:, :, find_bins(values, edges)[:, 0]] * inside[None, None, :, 0]
 
 
 @cell_densities.register(TiedColumns)

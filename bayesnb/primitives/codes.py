@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.cells import unless_all
 from bayesnb.arrays.loops import compiled_unless_few, for_loops
 from bayesnb.arrays.placement import Array, as_array, namespace
 
@@ -58,7 +57,7 @@ FEW_ROWS = 4
 """The most rows that are compared with every edge, so that a new process answers without loading numba."""
 
 
-def find_cells(x: Array, edges: Array) -> Array:
+def find_bins(x: Array, edges: Array) -> Array:
     """How many of its column's edges each number reaches, codes 0..E [N, D]; ``MISSING`` for NaN.
 
     ``edges`` [D, E] rise; a column with fewer has infinite ones at its end, which no number reaches.
@@ -69,12 +68,6 @@ def find_cells(x: Array, edges: Array) -> Array:
     # NaN is sorted behind all edges
     found = jax.vmap(lambda e, of: jnp.searchsorted(e, of, side="right"), (0, 1), 1)(jnp.asarray(edges, x.dtype), x)
     return jnp.where(jnp.isnan(x), MISSING, jnp.minimum(found, edges.shape[1])).astype(jnp.int32)
-
-
-def codes_of_cells(x: Array, edges: Array) -> Codes:
-    """The cells of numbers, with their places in a table of all columns end to end."""
-    starts = starts_of((edges.shape[1] + 1,) * edges.shape[0])
-    return Codes(find_cells(x, edges), starts, lambda codes: unless_all(codes >= 0))
 
 
 def _on_host(x: Array, edges: Array) -> Array:

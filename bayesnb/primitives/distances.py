@@ -8,18 +8,18 @@ class carries no information and is left out in the same way.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from bayesnb.arrays.cells import observed
-from bayesnb.arrays.compute import compute_rows
+from bayesnb.arrays.compute import compute_rows, interpret
 from bayesnb.arrays.loops import in_threads, row_blocks
 from bayesnb.arrays.placement import Array, on_host
-from bayesnb.numerics import log_gamma, stable
+from bayesnb.numerics import stable
 from bayesnb.numerics.covariances import log_determinant, proper, variances, whiten
 
 LOG_2PI = 1.8378770664093453
@@ -53,48 +53,43 @@ def log_student(df: Array, between: Distances) -> Array:
     """log density of the observed cells under Student's t about m, scale matrix S, [N, K]; df is [1, K] or [N, K]."""
     squares, log_det, count = between
     count = count[:, None]
-    constant = log_gamma.log_gamma_ratio(0.5 * df, 0.5 * count) - 0.5 * (count * jnp.log(jnp.pi * df) + log_det)
+    constant = stable.log_gamma_ratio(0.5 * df, 0.5 * count) - 0.5 * (count * jnp.log(jnp.pi * df) + log_det)
     return constant - 0.5 * (df + count) * jnp.log1p(squares / df)
 
 
 def _on_device(loc: Array, covariance: Array, x: Array) -> Distances:
     """Distances with one factor for each class if no cell is missing, else with one for each row and class."""
     x = jnp.asarray(x, jnp.result_type(float))
-    loc, covariance = (jnp.asarray(a, x.dtype) for a in (loc, covariance))
-    varying = _varying(covariance)[None]
-    seen = ~jnp.isnan(x) & varying
-    arguments = loc, covariance, jnp.where(seen, x, 0.0), seen
-    return jax.lax.cond((seen == varying).all(), _whole_rows, _any_rows, *arguments)
-
-
-@jax.jit
-def _row_by_row(loc: Array, covariance: Array, x: Array) -> Distances:
-    """Distances with one factor for each row and class, whatever is missing."""
-    seen = ~jnp.isnan(x) & _varying(covariance)[None]
-    return _any_rows(loc, covariance, jnp.where(seen, x, 0.0), seen)
+    given = *(jnp.asarray(a, x.dtype) for a in (loc, covariance)), x
+    return jax.lax.cond((~jnp.isnan(x) | ~_varying(covariance)[None]).all(), _whole_rows, _any_rows, *given)
 
 
 def _varying(covariance: Array) -> Array:
     """False for columns whose variance is 0 in every class, [D]."""
-    return (variances(covariance) > 0).any(axis=0)
+    return jnp.asarray(variances(covariance) > 0).any(axis=0)
 
 
-def _whole_rows(loc: Array, covariance: Array, x: Array, seen: Array) -> Distances:
-    """Distances with one factor for each class, shared by all rows."""
-    factor = jnp.linalg.cholesky(proper(covariance, _varying(covariance)))
+def _whole_rows(loc: Array, covariance: Array, x: Array) -> Distances:
+    """Distances with one factor for each class, or one for all, shared by all rows."""
+    varying = _varying(covariance)
+    factor = jnp.linalg.cholesky(proper(covariance, varying))
+    # rows are whitened once for classes that share the factor
+    origins = loc if factor.shape[0] > 1 else loc.mean(axis=0, keepdims=True)
 
-    def squares(loc: Array, factor: Array) -> Array:
-        deviations = jnp.where(seen, x - loc[None], 0.0)
-        z = jax.scipy.linalg.solve_triangular(factor, deviations.T, lower=True)
-        return stable.sum_of_squares(z, axis=0)
+    def of_factor(factor: Array, origin: Array) -> Array:
+        deviations = jnp.where(varying[None], x - origin[None], 0.0)
+        return jax.scipy.linalg.solve_triangular(factor, deviations.T, lower=True)
 
-    axes = (0, 0 if factor.shape[0] > 1 else None)
-    table = jax.vmap(squares, axes)(loc, factor if factor.shape[0] > 1 else factor[0]).T
-    return Distances(table, jnp.broadcast_to(log_determinant(factor)[None], table.shape), seen.sum(axis=1))
+    centres = whiten(factor, jnp.where(varying[None], loc - origins, 0.0))
+    squares = stable.sum_of_squares(jax.vmap(of_factor)(factor, origins) - centres[:, :, None], axis=1).T
+    log_det = jnp.broadcast_to(log_determinant(factor)[None], squares.shape)
+    return Distances(squares, log_det, jnp.broadcast_to(varying.sum(), x.shape[:1]))
 
 
-def _any_rows(loc: Array, covariance: Array, x: Array, seen: Array) -> Distances:
-    """Distances with one factor for each row and class."""
+@jax.jit
+def _any_rows(loc: Array, covariance: Array, x: Array) -> Distances:
+    """Distances with one factor for each row and class, whatever is missing."""
+    seen = ~jnp.isnan(x) & _varying(covariance)[None]
 
     def row(x: Array, seen: Array) -> Distances:
         factor = jnp.linalg.cholesky(proper(covariance, seen[None]))
@@ -104,30 +99,21 @@ def _any_rows(loc: Array, covariance: Array, x: Array, seen: Array) -> Distances
 
     # blocks need a concrete number of rows; it is a symbol if a function is exported for any number
     block = 64 if isinstance(x.shape[0], int) else None
-    return jax.lax.map(lambda pair: row(*pair), (x, seen), batch_size=block)
+    return jax.lax.map(lambda pair: row(*pair), (jnp.where(seen, x, 0.0), seen), batch_size=block)
 
 
 def _on_host(loc: Array, covariance: Array, x: Array) -> Distances:
-    """Distances with a factor for each class and pattern of missing cells, or for each row if few share a pattern.
-
-    No goal of speed needs this body, but JAX's form compiles for every pattern. Without a missing cell 20,000 rows of
-    100 columns and 10 classes take 1.5 s there and .44 here.
-    """
-    varying = (variances(covariance) > 0).any(axis=0)
+    """Distances with a factor for each class and pattern of missing cells, or for each row if few share a pattern."""
     patterns = list(_patterns(x))
     if len(patterns) > max(len(x) // ROWS_A_PATTERN, 1):
-        return Distances(*compute_rows(_row_by_row, (loc, covariance), x))
-    shape = len(x), len(loc)
-    out = Distances(np.empty(shape), np.empty(shape), np.empty(len(x)))
+        return Distances(*compute_rows(_any_rows, (loc, covariance), x))
+    out = Distances(np.empty((len(x), len(loc))), np.empty((len(x), len(loc))), np.empty(len(x)))
     for rows, seen in patterns:
-        seen = seen & varying
-        factors = np.linalg.cholesky(covariance[:, seen][:, :, seen])
-        out.squares[rows] = _squares(loc[:, seen], factors, x[rows][:, seen])
-        out.log_det[rows] = log_determinant(factors)
-        out.count[rows] = seen.sum()
-    far = ~np.isfinite(out.squares).all(axis=1)
-    if far.any():
-        out.squares[far] = compute_rows(_row_by_row, (loc, covariance), x[far]).squares
+        part, cells = (loc[:, seen], covariance[:, seen][:, :, seen]), x[rows][:, seen]
+        blocks = [cells[some] for some in row_blocks(len(cells), 8 * max(part[0].size, 1))] or [cells]
+        found = in_threads(partial(interpret, _whole_rows, *part), blocks)
+        for table, pieces in zip(out, zip(*found, strict=True), strict=True):
+            table[rows] = np.concatenate(pieces)
     return out
 
 
@@ -140,26 +126,3 @@ def _patterns(x: Array) -> Iterator[tuple[Any, Array]]:
     patterns, group, counts = np.unique(seen, axis=0, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     yield from zip(np.split(np.argsort(group.reshape(-1), kind="stable"), ends[:-1]), patterns, strict=True)
-
-
-def _squares(loc: Array, factors: Array, x: Array) -> Array:
-    """|L^-1 (x - m)|^2 of rows without a missing cell, [N, K]; rows are whitened once for classes that share L."""
-    shared = len(factors) == 1
-    origins = loc.mean(axis=0, keepdims=True) if shared else loc
-
-    def of_block(rows: slice) -> Array:
-        parts = []
-        with np.errstate(over="ignore", invalid="ignore"):
-            for origin, factor in zip(origins, factors, strict=True):
-                centres = _whiten(factor, loc - origin) if shared else np.zeros((len(origin), 1))
-                z = _whiten(factor, x[rows] - origin)
-                parts += [np.square(z - centre[:, None]).sum(axis=0) for centre in centres.T]
-        return np.stack(parts, axis=1)
-
-    parts = in_threads(of_block, row_blocks(len(x), 8 * max(x.shape[1], 1)))
-    return np.concatenate(parts) if parts else np.zeros((0, len(loc)))
-
-
-def _whiten(factor: Array, x: Array) -> Array:
-    """L^-1 x of rows [N, D], [D, N]."""
-    return solve_triangular(factor, x.T, lower=True, check_finite=False)

@@ -86,7 +86,7 @@ def _eliminate_weights(weights: Array) -> Array:
 
 @compiled
 def _eliminate_logs(logs: Array) -> Array:
-    """The same of log weights."""
+    """log Z of log weights [N, D + 1, D], the roots' last; they are overwritten."""
     out = np.zeros(logs.shape[0])
     size = logs.shape[2]
     for n in range(logs.shape[0]):

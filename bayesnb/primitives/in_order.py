@@ -16,7 +16,7 @@ import numpy as np
 from bayesnb.arrays.compute import interpret
 from bayesnb.arrays.loops import compiled, for_loops, row_blocks
 from bayesnb.arrays.placement import Array
-from bayesnb.numerics.log_gamma import log_gamma_ratio
+from bayesnb.numerics.stable import log_gamma_ratio
 from bayesnb.primitives.codes import starts_of
 from bayesnb.primitives.distances import LOG_2PI
 
@@ -66,7 +66,7 @@ def _blocks(x: Array, y: Array) -> Iterator[tuple[slice, Array, Array]]:
 
 
 FADED = 1e-100
-"""Sums that stand for less than this share of what was added are written anew, lest new rows become too large."""
+"""Rescale a discounted sum below this: the increment 1 / discount would overflow."""
 
 TINY = np.finfo(np.float64).tiny
 

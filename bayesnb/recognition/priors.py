@@ -16,7 +16,7 @@ import numpy as np
 import numpyro.distributions as dist
 from numpyro.distributions import constraints, transforms
 
-from bayesnb.model.links import LINKS, ChangedLaw, log_slope
+from bayesnb.model.links import LINKS, ChangedDistribution, log_slope
 from bayesnb.recognition.classes import same
 from bayesnb.recognition.matching import Fed, Matches
 from bayesnb.recognition.points import Latent
@@ -170,7 +170,7 @@ def own_prior(fed: Fed, latents: Mapping[str, Latent], priors: Priors, site: str
         if prior.support is not constraints.real and (np.sign(scale) != np.sign(scale.ravel()[0])).any():
             raise NotNaiveBayes(f"{what} is not conjugate, and is used with both signs: use one for all")
         changes = [transforms.AffineTransform(shift, scale), *changes]
-    return ChangedLaw(prior, changes) if changes else prior
+    return ChangedDistribution(prior, changes) if changes else prior
 
 
 def _prior_of_two_classes(fed: Fed, prior: Any) -> dist.Distribution:

@@ -25,7 +25,7 @@ from bayesnb.families import (
     Poisson,
 )
 from bayesnb.families.base import Family, Params
-from bayesnb.families.parts.multivariate_rows import NormalOfSeen
+from bayesnb.families.multivariate_normal import NormalOfSeen
 
 
 class Reading:

@@ -11,8 +11,8 @@ from bayesnb.fits.empirical import EmpiricalPosterior as EmpiricalPosterior
 from bayesnb.fits.multilabel import MultiLabel as MultiLabel
 from bayesnb.fits.nuts import HierarchicalDraws as HierarchicalDraws
 from bayesnb.fits.prequential import Forgetting as Forgetting
-from bayesnb.forests.results import ForestPosterior as ForestPosterior
-from bayesnb.forests.results import ForestStatistics as ForestStatistics
+from bayesnb.forests.posterior import ForestPosterior as ForestPosterior
+from bayesnb.forests.posterior import ForestStatistics as ForestStatistics
 from bayesnb.frames.summaries import InferredLikelihoods as InferredLikelihoods
 from bayesnb.inspection.compare_evidence import EvidenceComparison as EvidenceComparison
 from bayesnb.inspection.dependence import Dependence as Dependence

@@ -31,7 +31,7 @@ from bayesnb.results.evidence import EvidenceTable, evidence_table
 from bayesnb.results.intervals import Interval, ParameterDraws
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import check_rows, columns_of, totals_vary
-from bayesnb.rows.statistics import ModelStatistics
+from bayesnb.rows.sufficient_statistics import ModelStatistics
 
 
 class Classifier(Node):

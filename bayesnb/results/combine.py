@@ -32,9 +32,9 @@ import scipy.special
 from bayesnb.arrays.compute import compute, compute_rows
 from bayesnb.arrays.placement import Array, leading_size, on_host
 from bayesnb.families import Histogram
-from bayesnb.families.base import Family, Score, by_view
-from bayesnb.families.parts.student_t import raise_student
-from bayesnb.families.views import Views
+from bayesnb.families.base import Family, Score
+from bayesnb.families.priors.normal_inverse_gamma import raise_student
+from bayesnb.families.views import Views, by_view
 from bayesnb.model.naive_bayes import NaiveBayes, Sites, joint, joint_score
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.products import Linear
@@ -86,7 +86,7 @@ def average_draws(of_draw: Callable[[Sites], LogProb], draws: Sites) -> LogProb:
 
 
 @singledispatch
-def raise_block(family: Family, powers: Array) -> Score:
+def raise_block(family: Any, powers: Array) -> Score:
     """sum_d w_d log p(x_d | y = k), [N, K], of a block; of one that is seen by V views the powers are [V D]."""
     if powers.shape[0] == 1:
         predictive = prepare_predictive(family)

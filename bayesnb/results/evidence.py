@@ -18,7 +18,7 @@ from bayesnb.arrays.placement import to_double
 from bayesnb.arrays.typing import Array
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics import dirichlet
-from bayesnb.rows.statistics import ModelStatistics
+from bayesnb.rows.sufficient_statistics import ModelStatistics
 
 
 class EvidenceTable(NamedTuple):

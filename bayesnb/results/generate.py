@@ -17,10 +17,10 @@ from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import Array, allow_promotion, is_traced, on_host, to_host
 from bayesnb.families import MultivariateNormal, Normal
 from bayesnb.families.base import Params
-from bayesnb.families.parts.multivariate_rows import sample_normals
+from bayesnb.families.multivariate_normal import sample_normals
 from bayesnb.families.tied_columns import TiedColumns
+from bayesnb.model.generative_program import params_of_rows
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.model.program import params_of_rows
 
 
 def generate(fit: Any, key: Array, num_rows: int, num_datasets: int | None, total_count: Any) -> tuple[Any, Array]:

@@ -36,7 +36,7 @@ from bayesnb.families import Binomial, Categorical, Histogram, Multinomial, Mult
 from bayesnb.families.base import Family, Params
 from bayesnb.families.categorical import codes_of_one_hot
 from bayesnb.families.hyperparameters import values_of
-from bayesnb.families.parts.cell_statistics import same_cells
+from bayesnb.families.parts.bin_statistics import same_bins
 from bayesnb.families.parts.support import WIDER, require_whole_rows, single
 from bayesnb.families.tied_columns import TiedColumns
 
@@ -208,7 +208,7 @@ _fit_family.register(Views, lambda family, counted: all(accepts(one, counted.of(
 @_fit_family.register(Histogram)
 def _(family: Any, statistics: Any) -> bool:
     has_cells = np.shape(statistics.counts)[-1] == family.cells
-    return has_cells and (family.atoms is None or same_cells(family.edges, statistics.edges))
+    return has_cells and (family.atoms is None or same_bins(family.edges, statistics.edges))
 
 
 def match_statistics(families: Mapping[str, Family], num_classes: int | None, resolved: bool, given: Any) -> None:

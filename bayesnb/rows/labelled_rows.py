@@ -88,7 +88,7 @@ class Specification(Protocol):
 class LabelledRows:
     """``arrays`` [N, D] by block, the rows' ``labels`` with their weights, and the number of classes K.
 
-    JAX rows in host memory may be held as numpy arrays; ``beside`` is then one of the JAX arrays, next to which the
+    JAX rows in host memory may be held as numpy arrays; ``like`` is then one of the JAX arrays, next to which the
     results belong. Values of cells are not checked yet, as the statistics check them in the same pass.
     """
 
@@ -96,7 +96,7 @@ class LabelledRows:
     arrays: dict[str, Array]
     labels: Labels
     num_classes: int
-    beside: jax.Array | None = None
+    like: jax.Array | None = None
 
     @property
     def num_rows(self) -> int:
@@ -156,8 +156,8 @@ def label_rows(
     declared = arguments.check_num_classes(num_classes)
     if None not in (declared, model.num_classes) and declared != model.num_classes:
         raise ValueError(f"num_classes is {declared}, the model has {model.num_classes} classes")
-    beside = find_cpu_rows(X, y, sample_weight)
-    if beside is not None:
+    like = find_cpu_rows(X, y, sample_weight)
+    if like is not None:
         X, y, sample_weight = map(read_as_numpy, (X, y, sample_weight))
     traced = is_traced(y, sample_weight)
     arrays = check_shapes(model.families, model.single, model.by_block(X), model.columns, sparse=sparse and not traced)
@@ -166,9 +166,9 @@ def label_rows(
     at_host = on_host(arrays) and not traced
     if at_host:
         labels = jax.tree.map(np.asarray, labels)
-    if None in model.columns.values() and not (at_host and beside is None):
+    if None in model.columns.values() and not (at_host and like is None):
         check_float32(model.families)
-    rows = LabelledRows(model.families, arrays, labels, num_classes, beside)
+    rows = LabelledRows(model.families, arrays, labels, num_classes, like)
     prepared = {name: prepare(family, arrays[name], rows.given_weight) for name, family in model.families.items()}
     return replace(rows, families=prepared)
 

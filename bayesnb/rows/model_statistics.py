@@ -18,7 +18,7 @@ from bayesnb.arrays import either
 from bayesnb.arrays.class_table import is_class_table, whole
 from bayesnb.arrays.placement import Node, is_traced, on_host, promote_dtypes, pytree
 from bayesnb.arrays.typing import Array, LabelsLike
-from bayesnb.families.left_out import class_rows, require_sums, without
+from bayesnb.families.parts.statistics import class_rows, require_sums, without
 from bayesnb.rows.arguments import check_factors
 
 Names = tuple[Any, ...]

@@ -27,7 +27,7 @@ from bayesnb.results.classifier import Classifier
 from bayesnb.results.decisions import decide
 from bayesnb.rows.arguments import check_factors
 from bayesnb.rows.model_statistics import ModelStatistics, discount, merge, places_of
-from bayesnb.rows.statistics import follow
+from bayesnb.rows.sufficient_statistics import follow
 from bayesnb.sklearn import settings
 from bayesnb.sklearn.incremental import IncrementalClassifier, Which
 from bayesnb.sklearn.rows import add_batch, check_features, check_rows, take_away, takes_counts

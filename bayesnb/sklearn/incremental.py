@@ -18,7 +18,7 @@ from bayesnb.frames.blocks import Blocks
 from bayesnb.frames.classes import add_labels, classes_and_codes, codes_among, plain_labels
 from bayesnb.frames.series import Array, Frame
 from bayesnb.rows.model_statistics import places_of
-from bayesnb.rows.statistics import ModelStatistics
+from bayesnb.rows.sufficient_statistics import ModelStatistics
 
 SET_BY_ROWS = ("n_features_in_", "feature_names_in_", "_precision")
 """Attributes that are set while rows are checked, and restored if the rows are invalid."""

@@ -14,8 +14,7 @@ import pandas as pd
 
 from bayesnb.arrays.placement import Array
 from bayesnb.families import Family
-from bayesnb.families.base import num_powers, shares
-from bayesnb.families.views import with_views
+from bayesnb.families.views import num_powers, shares, with_views
 from bayesnb.fits.averaged import feature_inclusion, fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import fit_empirical
@@ -28,7 +27,7 @@ from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.rows.arguments import check_class_probs, is_number
-from bayesnb.rows.statistics import ModelStatistics
+from bayesnb.rows.sufficient_statistics import ModelStatistics
 from bayesnb.validation.leave_one_out import one_in
 
 BOUNDS = (1e-100, 1e15)

@@ -17,16 +17,15 @@ from bayesnb.arrays.loops import in_threads, row_blocks
 from bayesnb.arrays.placement import as_array, pytree, to_host
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families import Histogram, MultivariateNormal, Normal, Views
-from bayesnb.families.base import by_view
-from bayesnb.families.parts.student_t import raise_student, student
-from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
+from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma, raise_student, student
+from bayesnb.families.views import by_view
 from bayesnb.fits.closed_form import CLOSED_FORMS, conjugate, fit_mle, fit_posterior, require_fit, require_maximum
 from bayesnb.model.naive_bayes import NaiveBayes, Sites, Tables
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import label_rows
-from bayesnb.rows.statistics import ModelStatistics, from_host
+from bayesnb.rows.sufficient_statistics import ModelStatistics, from_host
 
 T = TypeVar("T")
 
@@ -150,8 +149,8 @@ def _untie(grid: NaiveBayes) -> NaiveBayes:
 
 
 @pytree
-class CellLogs:
-    """``logs`` of cells [K, D G], and the hyperparameters of a Normal view, which has the share one half, or None.
+class BinLogs:
+    """``logs`` of bins [K, D G], and the hyperparameters of a Normal view, which has the share one half, or None.
 
     A family whose classes are apart.
     """
@@ -161,8 +160,8 @@ class CellLogs:
 
     def predictive_tables(self) -> Any:
         """The tables that score rows."""
-        cells = LogProb(self.logs, None)
-        return cells if self.normal is None else (cells, raise_student(student(self.normal), jnp.full((1,), 0.5)))
+        bins = LogProb(self.logs, None)
+        return bins if self.normal is None else (bins, raise_student(student(self.normal), jnp.full((1,), 0.5)))
 
 
 @singledispatch
@@ -171,15 +170,15 @@ def _by_class(family: Any) -> Any:
     return family
 
 
-_by_class.register(Histogram, lambda family: CellLogs(family.predictive_tables().finite))
+_by_class.register(Histogram, lambda family: BinLogs(family.predictive_tables().finite))
 
 
 @_by_class.register(Views)
 def _(family: Any) -> Any:
     tables = family.raised_tables(by_view(family, np.ones(1)))
     if isinstance(tables, LogProb):
-        return CellLogs(tables.finite)
-    return CellLogs(tables[0].finite, family.normal.prior)
+        return BinLogs(tables.finite)
+    return BinLogs(tables[0].finite, family.normal.prior)
 
 
 @singledispatch

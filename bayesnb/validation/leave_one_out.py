@@ -23,19 +23,19 @@ from bayesnb.arrays.loops import in_threads, row_blocks
 from bayesnb.arrays.placement import as_array, is_traced, promote_dtypes, to_host, with_automatic_axes
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families import Views
-from bayesnb.families.base import Family, num_powers, start_powers
-from bayesnb.families.left_out import left_out
+from bayesnb.families.base import Family, left_out
 from bayesnb.families.parts.statistics import without
+from bayesnb.families.views import num_powers, start_powers
 from bayesnb.fits.closed_form import fit_posterior
-from bayesnb.forests.left_out import left_out_ratios
-from bayesnb.forests.results import ForestPosterior
+from bayesnb.forests.left_out_ratios import left_out_ratios
+from bayesnb.forests.posterior import ForestPosterior
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.log_prob import LogProb, logsumexp
 from bayesnb.results.classifier import Posterior
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import columns_in
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
-from bayesnb.rows.statistics import same_sums, summarise
+from bayesnb.rows.sufficient_statistics import same_sums, summarise
 
 MOST_ROWS = 20_000
 """Powers are learned on at most this many rows. F powers learned from N rows cost about F / (2 N) nats a new row."""
@@ -84,13 +84,13 @@ def leave_one_out(
         return _leave_out_of_forests(model, X, y, sample_weight, joint)
     arguments.check_model(model)
     rows = label_rows(model, X, y, sample_weight)
-    if rows.beside is not None:
+    if rows.like is not None:
         if not is_traced(model):
-            found = put_beside(rows.beside, _leave_out(model, replace(rows, beside=None), joint))
+            found = put_beside(rows.like, _leave_out(model, replace(rows, like=None), joint))
             if found is not None:
                 return found
         arrays, labels = jax.tree.map(jnp.asarray, (rows.arrays, rows.labels))
-        rows = replace(rows, arrays=arrays, labels=labels, beside=None)
+        rows = replace(rows, arrays=arrays, labels=labels, like=None)
     return _leave_out(model, rows, joint)
 
 

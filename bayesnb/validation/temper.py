@@ -31,8 +31,8 @@ import scipy  # scipy.optimize is loaded on first use
 from bayesnb.arrays.loops import one_blas_thread
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.typing import ArrayLike, Estimator, LabelsLike, Table
-from bayesnb.families.base import power_groups
-from bayesnb.forests.results import ForestPosterior
+from bayesnb.families.views import power_groups
+from bayesnb.forests.posterior import ForestPosterior
 from bayesnb.frames.classes import codes_among, plain_labels
 from bayesnb.results.classifier import Posterior, unwrap
 from bayesnb.rows import arguments

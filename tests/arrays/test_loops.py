@@ -17,8 +17,8 @@ from bayesnb.arrays import cells
 from bayesnb.arrays.cells import _count_others
 from bayesnb.arrays.loops import compiled, prefetch, register_prefetch
 from bayesnb.numerics.log_prob import _normalise, _subtract_largest
-from bayesnb.primitives.products.lookups import _look_up
 from bayesnb.primitives.products.student import log_squares
+from bayesnb.primitives.products.table_sums import _look_up
 from bayesnb.primitives.sums import Labels, class_sums, host
 
 

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 import bayesnb as nb
-from bayesnb.primitives.codes import find_cells
+from bayesnb.primitives.codes import find_bins
 from tests.benchmarks.workloads import Array, Jobs, Workload, normal
 
 Data = tuple[Array, Array, Array, nb.NaiveBayes, nb.NaiveBayes]
@@ -28,7 +28,7 @@ def _jobs(pair: Callable[[Data], Jobs], size: tuple[int, int, int]) -> Jobs:
     X, y = normal(*size)
     histogram = nb.NaiveBayes(nb.Histogram())
     edges = np.asarray(histogram.resolve(X, y).families["x"].edges)[0]
-    return pair((X, find_cells(X, edges), y, histogram, nb.NaiveBayes(nb.Categorical(32), num_classes=2)))
+    return pair((X, find_bins(X, edges), y, histogram, nb.NaiveBayes(nb.Categorical(32), num_classes=2)))
 
 
 def _counting(data: Data) -> Jobs:

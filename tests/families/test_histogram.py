@@ -12,9 +12,9 @@ from scipy.special import comb, gammaln, logsumexp, softmax
 
 import bayesnb as nb
 from bayesnb.arrays.compute import interpret
-from bayesnb.families.parts.cell_statistics import find_edges
-from bayesnb.families.parts.cells import CellValues
-from bayesnb.primitives.codes import find_cells
+from bayesnb.families.parts.bin_statistics import find_edges
+from bayesnb.families.parts.bins import NumbersInBins
+from bayesnb.primitives.codes import find_bins
 
 TOTALS = (1.0, 4.0)
 
@@ -191,7 +191,7 @@ def test_edges_lie_between_values_and_atoms_have_their_own():
     columns[1][rng.random(2000) < 0.6] = 0.0
     X = np.stack(columns, axis=1)
     edges, atoms = find_edges(X, None, 32)
-    counts = [np.bincount(find_cells(X[:, [d]], edges[[d]])[:, 0]) for d in range(4)]
+    counts = [np.bincount(find_bins(X[:, [d]], edges[[d]])[:, 0]) for d in range(4)]
     assert len(counts[0]) == 32
     assert np.ptp(counts[0]) <= 1
     assert counts[1][0] == (X[:, 1] == 0).sum()
@@ -241,19 +241,19 @@ def test_densities_integrate_to_one_and_draws_have_them():
     edges, atoms = find_edges(X, None, 6)
     probs = rng.dirichlet(np.ones(6), 2) * np.isfinite(np.c_[np.zeros(2), edges])
     probs /= probs.sum(axis=1, keepdims=True)
-    law = CellValues(probs, edges, atoms)
+    law = NumbersInBins(probs, edges, atoms)
     grid = np.linspace(-60, 60, 600_001)
     density = np.exp(np.asarray(law.log_prob(np.stack([grid, grid], axis=1))))
     assert_allclose(density[:, 0].sum() * np.diff(grid)[0], 1.0, rtol=1e-3)
-    outside = ~(find_cells(grid[:, None], edges[1:])[:, 0] == 0)
+    outside = ~(find_bins(grid[:, None], edges[1:])[:, 0] == 0)
     assert_allclose(density[outside, 1].sum() * np.diff(grid)[0] + probs[1, 0], 1.0, rtol=1e-3)
     draws = np.asarray(law.sample(jax.random.key(0), (20_000,)))
     for d in range(2):
-        found = np.bincount(find_cells(draws[:, [d]], edges[[d]])[:, 0], minlength=6) / 20_000
+        found = np.bincount(find_bins(draws[:, [d]], edges[[d]])[:, 0], minlength=6) / 20_000
         assert (np.abs(found - probs[d]) < 5 * np.sqrt(probs[d] / 20_000) + 1e-12).all()
         error = draws[:, d].std() / np.sqrt(20_000)
         assert abs(draws[:, d].mean() - np.asarray(law.mean)[d]) < 5 * error
-    inner = draws[find_cells(draws[:, [0]], edges[:1])[:, 0] == 2, 0]
+    inner = draws[find_bins(draws[:, [0]], edges[:1])[:, 0] == 2, 0]
     assert stats.kstest(inner, stats.uniform(edges[0, 1], edges[0, 2] - edges[0, 1]).cdf).pvalue > 1e-3
 
 
@@ -324,8 +324,8 @@ def test_more_rows_say_more_clearly_that_a_column_says_nothing():
         ({"edges": [0.0, 0.0]}, "edges must be finite and rise within a column"),
         ({"edges": [0.0, np.nan]}, "edges must be finite and rise within a column"),
         ({"edges": [-np.inf, 0.0]}, "edges must be finite and rise within a column"),
-        ({"edges": []}, "edges are numbers between cells"),
-        ({"edges": ["a"]}, "edges are numbers between cells"),
+        ({"edges": []}, "edges are numbers between bins"),
+        ({"edges": ["a"]}, "edges are numbers between bins"),
         ({"total": 0.0}, "totals must lie between 1e-6 and 1e6, got 0.0"),
         ({"total": ()}, "total must be positive numbers"),
     ],

@@ -8,11 +8,11 @@ from sklearn import naive_bayes
 
 import bayesnb as nb
 from bayesnb.arrays import cells, loops
+from bayesnb.families.categorical import CategoricalStatistics
 from bayesnb.families.open_categorical import SAMPLE_ROWS, OpenCategorical
-from bayesnb.families.parts.statistics import CategoricalStatistics
 from bayesnb.frames.schema import MOST_CODES
 from bayesnb.rows.labelled_rows import label_rows
-from bayesnb.rows.statistics import class_sizes
+from bayesnb.rows.sufficient_statistics import class_sizes
 from bayesnb.sklearn import CategoricalNB
 
 N, D, K = 6 * SAMPLE_ROWS, 5, 3

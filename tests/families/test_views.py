@@ -13,7 +13,7 @@ from scipy.special import log_softmax, logsumexp
 
 import bayesnb as nb
 from bayesnb.arrays.compute import interpret
-from bayesnb.primitives.codes import find_cells
+from bayesnb.primitives.codes import find_bins
 from bayesnb.results.combine import raise_terms
 from bayesnb.validation.leave_one_out import fitted_rows, left_out_log_ratios
 from tests import laws
@@ -90,7 +90,7 @@ def by_brute_force(post, cells, X, y, weights):
     own = cells.model.families["x"]
     histogram = interpret(type(own).predictive_tables, own).finite.reshape(K, D, -1)
     logs = weights[0][None, :, None] * log_ratios_of_scores(post) + weights[1][None, :, None] * histogram
-    codes = find_cells(X, np.asarray(post.model.families["x"].edges)[0])
+    codes = find_bins(X, np.asarray(post.model.families["x"].edges)[0])
     terms = np.where(codes[None] < 0, 0.0, logs[:, np.arange(D)[None], np.maximum(codes, 0)])
     joint = np.log(post.model.class_mean())[None] + terms.sum(axis=2).T
     for powers in normal:
@@ -192,7 +192,7 @@ def test_the_generative_model_is_the_histogram(model, cells, rows, key):
     assert_allclose(logsumexp(post.log_joint(X), axis=1), plain.log_density(X), rtol=1e-9)
     laws.equal(post.sample(key, 5), plain.sample(key, 5), rtol=0)
     laws.equal(nb.fit_map(model, X, y).params, nb.fit_map(cells, X, y).params, rtol=0)
-    laws.equal(post.statistics.blocks["x"].cell_counts, plain.statistics.blocks["x"], rtol=0)
+    laws.equal(post.statistics.blocks["x"].bin_counts, plain.statistics.blocks["x"], rtol=0)
     assert_allclose(nb.feature_inclusion(model, X, y), nb.feature_inclusion(cells, X, y), rtol=1e-12)
     with pytest.raises(ValueError, match="block 'x' is Views, whose discrete sites gradients cannot move: use fit_p"):
         nb.fit_nuts(model, X, y, key=key)
@@ -303,7 +303,7 @@ def test_bad_input():
         (nb.Histogram(),) * 2,
         (shared, nb.Histogram()),
     ):
-        with pytest.raises(ValueError, match="Views takes one Histogram, and beside it NormalScores of the same cells"):
+        with pytest.raises(ValueError, match="Views takes one Histogram, and beside it NormalScores of the same bins"):
             nb.Views(*views)
     alone = "NormalScores is one view of a column and no likelihood by itself: give nb.Views"
     with pytest.raises(ValueError, match=alone):

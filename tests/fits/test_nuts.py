@@ -12,11 +12,12 @@ import bayesnb as nb
 from bayesnb.arrays.compute import compute
 from bayesnb.families.bernoulli import BernoulliStatistics
 from bayesnb.families.binomial import BinomialStatistics
-from bayesnb.families.parts.statistics import MultivariateNormalStatistics, NormalStatistics
 from bayesnb.families.poisson import PoissonStatistics
+from bayesnb.families.priors.normal_inverse_gamma import NormalStatistics
+from bayesnb.families.priors.normal_inverse_wishart import MultivariateNormalStatistics
 from bayesnb.fits import nuts
 from bayesnb.fits.em import separate
-from bayesnb.rows.statistics import ModelStatistics
+from bayesnb.rows.sufficient_statistics import ModelStatistics
 from tests import cases
 from tests.agreement import exact_mean, means_agree, predictions_agree
 from tests.fits.few_rows import FAMILIES, X, Y

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.primitives.codes import find_cells
+from bayesnb.primitives.codes import find_bins
 from tests import cases, laws
 from tests.forests.rows import copies, log_loss
 
@@ -43,7 +43,7 @@ def test_the_forest_is_that_of_the_segments_as_categories(fit):
     sizes = [len(column) for column in fit.segments[:3]]
     assert 1 < max(sizes) <= 8
     starts = [np.cumsum((0, *column[:-1])) for column in fit.segments[:3]]
-    codes = find_cells(X["cells"], np.asarray(own.edges[0]))
+    codes = find_bins(X["cells"], np.asarray(own.edges[0]))
     joined = [np.searchsorted(start, code, side="right") - 1 for start, code in zip(starts, codes.T, strict=True)]
     joined = np.where(codes < 0, -1, np.stack(joined, axis=1))
     mass = np.concatenate([np.add.reduceat(q, s) for q, s in zip(np.asarray(own.mass[0]), starts, strict=True)])

@@ -15,8 +15,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.numerics import log_prob
-from bayesnb.primitives.products import linear_scores, lookups
-from bayesnb.rows import statistics
+from bayesnb.primitives.products import linear_scores, table_sums
+from bayesnb.rows import sufficient_statistics
 from tests import cases
 
 
@@ -29,7 +29,7 @@ def blocks(request, monkeypatch):
         starts = [*range(0, first, request.param), *range(first, num_rows, 1000), num_rows]
         return [slice(start, stop) for start, stop in itertools.pairwise(starts)]
 
-    for module in (statistics, linear_scores, lookups, log_prob):
+    for module in (sufficient_statistics, linear_scores, table_sums, log_prob):
         monkeypatch.setattr(module, "row_blocks", row_blocks)
 
 
@@ -66,7 +66,7 @@ def test_more_ones_of_a_class_than_a_byte_counts(layout, num_classes):
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float64])
 @pytest.mark.parametrize("part_bytes", [1, 1000, 1 << 20])
 def test_counts_are_looked_up_part_by_part(monkeypatch, form, dtype, part_bytes):
-    monkeypatch.setattr(lookups, "PART_BYTES", part_bytes)
+    monkeypatch.setattr(table_sums, "PART_BYTES", part_bytes)
     y, rng = labels(1500), np.random.default_rng(1)
     X = rng.poisson([0.2, 1.0, 5.0], (1500, 3)).astype(dtype)
     X[1200, 1] = 5000 if X.itemsize > 1 else 250  # beyond the table, in a later part

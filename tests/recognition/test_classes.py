@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from numpyro import handlers
 
 import bayesnb as nb
-from bayesnb.model.links import LINKS, ChangedLaw
+from bayesnb.model.links import LINKS, ChangedDistribution
 from tests.recognition.case import FLAGS, PI, REALS, Y3, D, K, N, Y
 from tests.recognition.programs.parts import rows, table
 
@@ -86,7 +86,7 @@ def test_a_sampler_stays_inside_the_prior_of_the_programs_site(case, site, link,
 def test_a_changed_law_has_what_its_link_reaches_as_support():
     for name, link in LINKS.items():
         if not link.matrix:
-            support = ChangedLaw(dist.Uniform(0.2, 0.8), link.transform).support
+            support = ChangedDistribution(dist.Uniform(0.2, 0.8), link.transform).support
             ends = link.forward(np.array([0.2, 0.8]))
             assert_allclose([support.lower_bound, support.upper_bound], np.sort(ends), rtol=1e-6, err_msg=name)
     above = dist.TruncatedNormal(0.0, 1.0, low=0.5)
@@ -95,10 +95,12 @@ def test_a_changed_law_has_what_its_link_reaches_as_support():
         (above, "reciprocal", (0.0, 2.0)),
         (above, "exp of minus", (0.0, np.exp(-0.5))),
     ]:
-        support = ChangedLaw(law, LINKS[name].transform).support
+        support = ChangedDistribution(law, LINKS[name].transform).support
         assert_allclose([support.lower_bound, support.upper_bound], ends, rtol=1e-6, atol=1e-300)
-    assert_allclose(ChangedLaw(above, LINKS["square"].transform).support.lower_bound, 0.25, rtol=1e-6)
-    assert ChangedLaw(dist.Normal(0.0, 1.0), LINKS["expit"].transform).support is dist.constraints.unit_interval
+    assert_allclose(ChangedDistribution(above, LINKS["square"].transform).support.lower_bound, 0.25, rtol=1e-6)
+    assert (
+        ChangedDistribution(dist.Normal(0.0, 1.0), LINKS["expit"].transform).support is dist.constraints.unit_interval
+    )
 
 
 def logit_of_a_class(X, y):

@@ -9,7 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.families.parts.statistics import MultivariateNormalStatistics, NormalStatistics
+from bayesnb.families.priors.normal_inverse_gamma import NormalStatistics
+from bayesnb.families.priors.normal_inverse_wishart import MultivariateNormalStatistics
 from bayesnb.results.generate import sample_some
 from tests import cases
 

@@ -10,10 +10,10 @@ from sklearn.base import clone
 import bayesnb as nb
 from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.methods import COMPARED
-from bayesnb.families.base import shares
+from bayesnb.families.views import shares
 from bayesnb.files.description import make_table
 from bayesnb.files.sources.paths import open_data
-from bayesnb.rows.statistics import from_host
+from bayesnb.rows.sufficient_statistics import from_host
 from bayesnb.sklearn import settings
 from tests.benchmarks.ways import count_calls
 

@@ -14,8 +14,7 @@ from bayesnb.arrays import either
 from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Hyperparameter, LinearFamily, Params, pytree
 from bayesnb.families.hyperparameters import plates
-from bayesnb.families.left_out import require_sums
-from bayesnb.families.parts.statistics import Statistics
+from bayesnb.families.parts.statistics import Statistics, require_sums
 from bayesnb.families.parts.support import Axes, require_probabilities, require_shapes
 from bayesnb.numerics import dirichlet
 

@@ -1,9 +1,9 @@
-"""Sufficient statistics: sums, and means with squared deviations, which merge about the common mean."""
+"""Sufficient statistics: sums over rows, means that merge about the common mean, and what is left without some rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import jax
@@ -12,18 +12,7 @@ import numpy as np
 
 from bayesnb.arrays import either
 from bayesnb.arrays.cells import LARGEST_CELL
-from bayesnb.arrays.placement import Array, Node, fields_of, pytree
-from bayesnb.families.left_out import (
-    by_group,
-    class_rows,
-    common_mean,
-    over,
-    pooled_mean,
-    require_scatter,
-    require_squares,
-    require_sums,
-    without,
-)
+from bayesnb.arrays.placement import Array, Node, fields_of
 from bayesnb.families.parts.support import Axes, require_axes, require_finite_numbers
 
 
@@ -63,11 +52,11 @@ class Statistics(Node):
 
     def merge(self, other: Self) -> Self:
         """The statistics of both sets of rows together."""
-        return jax.tree.map(lambda a, b: a + b, self, other)
+        return self.map(lambda name, a, b: a if name in self.fixed else a + b, other)
 
     def pool(self) -> Self:
         """The statistics of all classes together, [1, ...]."""
-        return jax.tree.map(lambda a: a.sum(axis=0, keepdims=True), self)
+        return self.map(lambda name, a: a[:1] if name in self.fixed else a.sum(axis=0, keepdims=True))
 
     def spread_classes(self, places: Array) -> Self:
         """The same rows with other classes: class k is that of number ``places[k]``, or one without rows if this is K.
@@ -115,180 +104,135 @@ class Statistics(Node):
         return jax.tree.map(lambda a: a[0], pooled)
 
 
-@pytree
-class CategoricalStatistics(Statistics):
-    """``counts`` [K, S]: how often each category was seen; columns are laid end to end, S = sum of their C.
+def common_mean(mean: Array, count: Array, other_mean: Array, other_count: Array) -> tuple[Array, ...]:
+    """The common mean, the difference of the means, the common count, and the other part's share of it."""
+    common = count + other_count
+    share = other_count.astype(mean.dtype) / either.where(common > 0, common, 1)
+    change = other_mean - mean
+    # an empty side has no mean: taking the other's keeps a constant column exact
+    return either.where(count > 0, mean + change * share, other_mean), change, common, share
 
-    Blocks of rows may contain different categories: each column of a merged table has the larger of the two sizes.
+
+def pooled_mean(mean: Array, count: Array) -> tuple[Array, Array]:
+    """The mean of all classes [1, D], and the deviation of each class from it [K, D], 0 for a class without rows."""
+    seen = count > 0
+    total = count.sum(axis=0, keepdims=True)
+    share = count.astype(mean.dtype) / either.where(total > 0, total, 1)
+    # relative to the mean of the largest class nothing cancels, and a constant column is exact
+    origin = either.take_along_axis(mean, count.argmax(axis=0, keepdims=True), axis=0)
+    pooled = origin + (share * either.where(seen, mean - origin, 0.0)).sum(axis=0, keepdims=True)
+    return pooled, either.where(seen, mean - pooled, 0.0)
+
+
+def over(squares: Array, count: Array) -> Array:
+    """The mean square; 0 where nothing is counted."""
+    return squares / either.where(count > 0, count, 1)
+
+
+def class_rows(table: Array, places: Array) -> Array:
+    """The rows of a table [K, ...] at these places [L], zeros where a place is K."""
+    own = places < table.shape[0]
+    rows = table[np.where(own, places, 0)]
+    return rows if own.all() else either.where(own.reshape(-1, *[1] * (table.ndim - 1)), rows, 0)
+
+
+def by_group(table: Array, groups: Sequence[int]) -> Array:
+    """The columns of a table [K, D, ...] by group, [M, K, G, ...], with zeros where a group has fewer than M."""
+    if table.shape[1] < len(groups):  # [K, 1]: a base measure that was not summed
+        return table[None]
+    members = [np.flatnonzero(np.asarray(groups) == g) for g in range(max(groups) + 1)]
+    places = np.full((max(map(len, members)), len(members)), len(groups))
+    for g, columns in enumerate(members):
+        places[: len(columns), g] = columns
+    padded = either.concatenate([table, either.zeros_like(table[:, :1])], axis=1)
+    return either.moveaxis(padded[:, places], 1, 0)
+
+
+ROUNDINGS = 4.0
+"""What is left of a sum counts as 0 if it is at most this many rounding errors of the sum."""
+
+STEP_ERROR = 16.0
+"""Merging or subtracting changes a total by at most this many rounding errors of the largest total held.
+
+The totals are n, n |mean| and the sum of squares about zero, S + n mean^2. The errors of a chain of steps add up.
+"""
+
+CHAIN = 1e4
+"""The number of steps whose rounding a total may have before something is taken away from it."""
+
+
+def without(total: Array, part: Array, scale: Array | None = None) -> Array:
+    """total - part, never negative, and 0 if only rounding error is left; ``scale`` is the number that was rounded."""
+    left = total - part
+    if left.dtype.kind in "iu":
+        return either.maximum(left, 0)
+    scale = total if scale is None else scale
+    return either.where(left > _noise(total, part, scale, ROUNDINGS), left, 0.0)
+
+
+def others_of(table: Array) -> Array:
+    """The sum over all other classes, [K, ...], without a subtraction."""
+    nothing = 0 * table[:1]
+    before = either.concatenate([nothing, either.cumsum(table[:-1], axis=0)])
+    after = either.concatenate([either.cumsum(table[:0:-1], axis=0)[::-1], nothing])
+    return before + after
+
+
+def require_sums(
+    owner: str, name: str, total: Array, part: Array, scale: Array | None = None, classes: Array | None = None
+) -> None:
+    """ValueError if sums of numbers that are not negative are larger in a part, but for rounding of ``scale``.
+
+    Sums are by class, [K, ...], or of these ``classes`` [C].
     """
-
-    counts: Array
-    sizes: tuple[int, ...] = field(metadata={"static": True})
-
-    axes = (("counts", "KS"),)
-
-    @property
-    def num_columns(self) -> int:
-        return len(self.sizes)
-
-    def axis_sizes(self, num_classes: int) -> Mapping[str, int]:
-        if not isinstance(self.sizes, tuple) or not all(type(size) is int and size > 0 for size in self.sizes):
-            raise ValueError(f"the sizes of categorical columns must be positive ints, got {self.sizes!r}")
-        return {"K": num_classes, "S": sum(self.sizes)}
-
-    def merge(self, other: Self) -> Self:
-        if self.sizes == other.sizes:
-            return super().merge(other)
-        sizes = tuple(map(max, self.sizes, other.sizes))
-        return self.resize(sizes).merge(other.resize(sizes))
-
-    def minus(self, part: Self) -> Self:
-        return replace(self, counts=without(self.counts, part.resize(self.sizes).counts))
-
-    def join_columns(self, groups: Sequence[int]) -> Self:
-        table = by_group(self.counts.reshape(len(self.counts), len(self.sizes), -1), groups).sum(axis=0)
-        return type(self)(table.reshape(len(table), -1), self.sizes[: table.shape[1]])
-
-    def columns(self) -> list[Array]:
-        """The counts of each column, [K, C]."""
-        return np.split(self.counts, np.cumsum(self.sizes)[:-1], axis=1)
-
-    def resize(self, sizes: Sequence[int]) -> Self:
-        """The same counts with ``sizes`` categories per column; categories that are dropped must not have counts."""
-        if tuple(sizes) == self.sizes:
-            return self
-        resized = self._zeros(sizes)
-        for old, new in zip(self.columns(), resized.columns(), strict=True):
-            kept = min(old.shape[1], new.shape[1])
-            new[:, :kept] = old[:, :kept]
-        return resized
-
-    def without_room(self, least: Sequence[int]) -> Self:
-        """The same counts without unused last categories, but with at least ``least`` categories per column."""
-        return self.resize(tuple(map(max, self.used_sizes(), least)))
-
-    def spread(self, codes: Sequence[Array], sizes: Sequence[int]) -> Self:
-        """The same counts recoded, with other ``sizes``: category c of column d becomes ``codes[d][c]``."""
-        spread = self._zeros(sizes)
-        for old, new, places in zip(self.columns(), spread.columns(), codes, strict=True):
-            new[:, places] = old
-        return spread
-
-    def used_sizes(self) -> tuple[int, ...]:
-        """The number of categories of each column up to the last with a count, at least 1."""
-        ends = np.cumsum(self.sizes)
-        counted = np.flatnonzero(self.counts.any(axis=0))
-        last = np.append(counted, -1)[np.searchsorted(counted, ends) - 1]
-        return tuple(np.maximum(last + 1 - ends + self.sizes, 1).tolist())
-
-    def _zeros(self, sizes: Sequence[int]) -> Self:
-        return type(self)(np.zeros((self.counts.shape[0], sum(sizes))), tuple(sizes))
+    total, part = np.asarray(total), np.asarray(part)
+    bad = part - total > _noise(total, part, total if scale is None else np.asarray(scale), STEP_ERROR * CHAIN)
+    if bad.any():
+        place = int(np.argwhere(bad)[0][0])
+        k = place if classes is None else classes[place]
+        raise ValueError(
+            f"{owner}: {name} of the rows to take away, {part[bad][0]:g} in class {k}, is more than the total "
+            f"{total[bad][0]:g}, so these rows cannot have been counted; take away rows that were"
+        )
 
 
-@pytree
-class NormalStatistics(Statistics):
-    """``count``, ``mean`` and ``squares`` (the sum of squared deviations from the mean), each [K, D]."""
-
-    count: Array
-    mean: Array
-    squares: Array
-
-    axes = (("count", "KD"), ("mean", "KD"), ("squares", "KD"))
-
-    def merge(self, other: Self) -> Self:
-        mean, change, count, share = common_mean(self.mean, self.count, other.mean, other.count)
-        return type(self)(count, mean, self.squares + other.squares + change * change * self.count * share)
-
-    def pool(self) -> Self:
-        mean, deviations = pooled_mean(self.mean, self.count)
-        squares = self.squares + deviations * deviations * self.count
-        return type(self)(self.count.sum(axis=0, keepdims=True), mean, squares.sum(axis=0, keepdims=True))
-
-    def without(self, x: Array, y: Array, weight: Array) -> Self:
-        """The statistics of each row's class without the row's own cells, [N, D]."""
-        missing, of_class = jnp.isnan(x), jax.tree.map(lambda table: table[y], self)
-        cells = type(self)(jnp.where(missing, 0.0, weight[:, None]), x, jnp.zeros(()))
-        return of_class.minus(cells)
-
-    def minus(self, part: Self) -> Self:
-        left = without(self.count, part.count)
-        change = either.where(part.count > 0, part.mean - self.mean, 0.0)
-        share = either.where(left > 0, part.count / either.where(left > 0, left, 1.0), 0.0)
-        between = self.count * share * either.square(change)
-        lost = either.where(left > 0, part.squares + between, self.squares)
-        return type(self)(left, self.mean - share * change, without(self.squares, lost))
-
-    @property
-    def observed_cells(self) -> Array:
-        return self.count
-
-    def require_part(self, part: Self, block: str) -> None:
-        require_sums(f"block {block!r}", "count", self.count, part.count)
-        require_squares(f"block {block!r}", *((s.count, s.mean, s.squares) for s in (self, part)))
-
-    @property
-    def variance(self) -> Array:
-        """Sum of squared deviations over n, 0 for fewer than two values."""
-        return over(self.squares, self.count)
+def require_squares(owner: str, total: tuple[Array, ...], part: tuple[Array, ...]) -> None:
+    """ValueError if count, mean and squares [K, D] of a part do not fit in those of all rows, but for rounding."""
+    (n, mean, squares), (m, part_mean, part_squares) = (tuple(map(np.asarray, one)) for one in (total, part))
+    left, change = np.asarray(without(n, m)), np.where(m > 0, part_mean - mean, 0.0)
+    some = left > 0
+    # nothing is left: then the part is the whole, and has its mean
+    between = np.square(change) * np.where(some, n * (m / np.where(some, left, 1.0)), m)
+    slack = CHAIN * STEP_ERROR * np.finfo(squares.dtype).eps * (squares + n * np.square(mean))
+    excess = part_squares + between - squares
+    bad = (m > 0) & (excess > slack) | ~some & (m > 0) & (-excess > slack)
+    if bad.any():
+        k, d = np.argwhere(bad)[0]
+        raise ValueError(
+            f"{owner}: mean {part_mean[k, d]:g} and squares {part_squares[k, d]:g} of the rows to take away do not fit "
+            f"in mean {mean[k, d]:g} and squares {squares[k, d]:g} of class {k}, column {d}, so these rows cannot have "
+            "been counted; take away rows that were"
+        )
 
 
-@pytree
-class MultivariateNormalStatistics(Statistics):
-    """``mean`` [K, D], ``count`` [K] of rows, and ``scatter`` [K, D, D], the sum of d d' for deviations d of rows."""
+def require_scatter(owner: str, total: Array, left: Array) -> None:
+    """ValueError if what is left of scatters [K, D, D] is none of any rows: it has a negative eigenvalue."""
+    if not left.size:
+        return
+    smallest = np.linalg.eigvalsh(np.asarray(left, np.float64))[:, 0]
+    largest = np.trace(np.asarray(total, np.float64), axis1=1, axis2=2)
+    bad = smallest < -np.sqrt(np.finfo(left.dtype).eps) * largest
+    if bad.any():
+        raise ValueError(
+            f"{owner}: the scatter of the rows to take away exceeds that of class {int(bad.argmax())}, so these rows "
+            "cannot have been counted; take away rows that were"
+        )
 
-    mean: Array
-    count: Array
-    scatter: Array
 
-    axes = (("mean", "KD"), ("count", "K"), ("scatter", "KDD"))
-
-    def check(self, block: str, num_classes: int) -> None:
-        """Check the scatter as well: it must be positive semi-definite, up to rounding."""
-        super().check(block, num_classes)
-        scatter = np.asarray(self.scatter, np.float64)
-        rounding = 1e-4 * np.abs(scatter).max(initial=0.0)
-        try:
-            np.linalg.cholesky(scatter + (rounding + 1e-300) * np.eye(self.num_columns))
-            symmetric = (np.abs(scatter - scatter.swapaxes(1, 2)) <= rounding).all()
-        except np.linalg.LinAlgError:
-            symmetric = False
-        if not symmetric:
-            raise ValueError(f"statistics of block {block!r}: scatter must be symmetric and positive semi-definite")
-
-    def merge(self, other: Self) -> Self:
-        pair = self.mean, self.count[:, None], other.mean, other.count[:, None]
-        mean, change, count, share = common_mean(*pair)
-        between = (self.count[:, None] * share)[:, :, None] * change[:, :, None] * change[:, None, :]
-        return type(self)(mean, count[:, 0], self.scatter + other.scatter + between)
-
-    def minus(self, part: Self) -> Self:
-        alone = (NormalStatistics(s.count[:, None], s.mean, s.variances) for s in (self, part))
-        left = NormalStatistics.minus(*alone)
-        some = left.squares > 0
-        change = either.where(part.count[:, None] > 0, part.mean - left.mean, 0.0)
-        share = left.count[:, 0] * part.count / either.where(self.count > 0, self.count, 1.0)
-        between = share[:, None, None] * change[:, :, None] * change[:, None, :]
-        left_over = self.scatter - part.scatter - between
-        scatter = either.where(some[:, :, None] & some[:, None, :], left_over, 0.0)
-        return type(self)(left.mean, left.count[:, 0], scatter)
-
-    def require_part(self, part: Self, block: str) -> None:
-        require_sums(f"block {block!r}", "count", self.count, part.count)
-        require_squares(f"block {block!r}", *((s.count[:, None], s.mean, s.variances) for s in (self, part)))
-        require_scatter(f"block {block!r}", self.scatter, self.minus(part).scatter)
-
-    def pool(self) -> Self:
-        mean, deviations = pooled_mean(self.mean, self.count[:, None])
-        between = deviations[:, :, None] * deviations[:, None, :] * self.count[:, None, None]
-        scatter = (self.scatter + between).sum(axis=0, keepdims=True)
-        return type(self)(mean, self.count.sum(keepdims=True), scatter)
-
-    @property
-    def variances(self) -> Array:
-        """The sums of squared deviations of each column, [K, D]."""
-        return self.scatter.diagonal(axis1=1, axis2=2)
-
-    @property
-    def covariance(self) -> Array:
-        """Scatter over n, [K, D, D]; 0 for a class without rows."""
-        return over(self.scatter, self.count[:, None, None])
+def _noise(total: Array, part: Array, scale: Array, roundings: float) -> Array:
+    """The rounding of a difference; 0 for whole numbers that the type represents exactly."""
+    if (total - part).dtype.kind in "iu":
+        return 0
+    eps = jnp.finfo((total - part).dtype).eps
+    exact = (total == either.floor(total)) & (part == either.floor(part)) & (scale < 1 / eps)
+    return either.where(exact, 0.0, roundings * eps * scale)

@@ -1,23 +1,81 @@
 """The normal-inverse-gamma prior: sigma2 ~ InverseGamma(shape, rate), mu | sigma2 ~ Normal(loc, sigma2 / strength).
 
-Pure functions of its hyperparameters. If the classes share the variance, shape and rate are [1, D] beside loc [K, D].
-A column with rate 0 has no scale: its values are constant, and it stays so. Murphy, Conjugate Bayesian analysis of the
-Gaussian distribution (2007), section 3.
+The statistics that it is updated by, and pure functions of its hyperparameters, the predictive, Student's t, among
+them. If the classes share the variance, shape and rate are [1, D] beside loc [K, D]. A column with rate 0 has no scale:
+its values are constant, and it stays so. Murphy, Conjugate Bayesian analysis of the Gaussian distribution (2007),
+section 3.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import gammaln
 
-from bayesnb.arrays.placement import Array
-from bayesnb.families.base import sum_shared
-from bayesnb.families.left_out import others_of
-from bayesnb.families.parts.statistics import NormalStatistics
-from bayesnb.numerics import log_gamma
+from bayesnb.arrays import either
+from bayesnb.arrays.placement import Array, pytree
+from bayesnb.families.parts.statistics import (
+    Statistics,
+    common_mean,
+    others_of,
+    over,
+    pooled_mean,
+    require_squares,
+    require_sums,
+    without,
+)
+from bayesnb.numerics import stable
+from bayesnb.primitives import products
+from bayesnb.primitives.products.student import Student
+
+
+@pytree
+class NormalStatistics(Statistics):
+    """``count``, ``mean`` and ``squares`` (the sum of squared deviations from the mean), each [K, D]."""
+
+    count: Array
+    mean: Array
+    squares: Array
+
+    axes = (("count", "KD"), ("mean", "KD"), ("squares", "KD"))
+
+    def merge(self, other: Self) -> Self:
+        mean, change, count, share = common_mean(self.mean, self.count, other.mean, other.count)
+        return type(self)(count, mean, self.squares + other.squares + change * change * self.count * share)
+
+    def pool(self) -> Self:
+        mean, deviations = pooled_mean(self.mean, self.count)
+        squares = self.squares + deviations * deviations * self.count
+        return type(self)(self.count.sum(axis=0, keepdims=True), mean, squares.sum(axis=0, keepdims=True))
+
+    def without(self, x: Array, y: Array, weight: Array) -> Self:
+        """The statistics of each row's class without the row's own cells, [N, D]."""
+        missing, of_class = jnp.isnan(x), jax.tree.map(lambda table: table[y], self)
+        cells = type(self)(jnp.where(missing, 0.0, weight[:, None]), x, jnp.zeros(()))
+        return of_class.minus(cells)
+
+    def minus(self, part: Self) -> Self:
+        left = without(self.count, part.count)
+        change = either.where(part.count > 0, part.mean - self.mean, 0.0)
+        share = either.where(left > 0, part.count / either.where(left > 0, left, 1.0), 0.0)
+        between = self.count * share * either.square(change)
+        lost = either.where(left > 0, part.squares + between, self.squares)
+        return type(self)(left, self.mean - share * change, without(self.squares, lost))
+
+    @property
+    def observed_cells(self) -> Array:
+        return self.count
+
+    def require_part(self, part: Self, block: str) -> None:
+        require_sums(f"block {block!r}", "count", self.count, part.count)
+        require_squares(f"block {block!r}", *((s.count, s.mean, s.squares) for s in (self, part)))
+
+    @property
+    def variance(self) -> Array:
+        """Sum of squared deviations over n, 0 for fewer than two values."""
+        return over(self.squares, self.count)
 
 
 class NormalInverseGamma(NamedTuple):
@@ -37,6 +95,11 @@ class NormalInverseGamma(NamedTuple):
     def proper_rate(self) -> Array:
         """The rate, or 1 for columns without a scale: the prior stays proper, and its variance is not used."""
         return jnp.where(self.scaleless, 1.0, self.rate)
+
+
+def sum_shared(table: Array, like: Array) -> Array:
+    """The table [K, ...], or its sum over the classes if the table ``like`` has one row for all of them."""
+    return table.sum(axis=0, keepdims=True) if like.shape[0] < table.shape[0] else table
 
 
 def update(prior: NormalInverseGamma, statistics: NormalStatistics) -> NormalInverseGamma:
@@ -101,7 +164,7 @@ def log_partition(prior: NormalInverseGamma) -> Array:
 def log_partition_ratio(prior: NormalInverseGamma, statistics: NormalStatistics) -> Array:
     """The posterior's log partition minus the prior's."""
     rate, grown = prior.proper_rate, 0.5 * sum_shared(_squares(prior, statistics), prior.rate)
-    shapes = log_gamma.log_gamma_ratio(prior.shape, 0.5 * sum_shared(statistics.count, prior.shape), rate + grown)
+    shapes = stable.log_gamma_ratio(prior.shape, 0.5 * sum_shared(statistics.count, prior.shape), rate + grown)
     strengths = sum_shared(jnp.log1p(statistics.count / prior.strength), prior.rate)
     value = shapes - prior.shape * jnp.log1p(grown / rate) - 0.5 * strengths
     return jnp.where(prior.scaleless, 0.0, value)
@@ -119,3 +182,39 @@ def units(prior: NormalInverseGamma, statistics: NormalStatistics) -> tuple[Arra
     """The posterior mean of mu, and the root of the posterior's rate / shape."""
     posterior = update(prior, statistics)
     return posterior.loc, jnp.sqrt(posterior.proper_rate / posterior.shape)
+
+
+# the predictive, Student's t with 2 shape degrees of freedom
+
+
+def student(prior: NormalInverseGamma) -> Student:
+    """The predictive, with 2 shape degrees of freedom; columns without a scale have factor 1."""
+    prior = NormalInverseGamma(*jnp.broadcast_arrays(*prior))
+    precision, offset = precision_and_offset(prior)
+    loc, shape, off = prior.loc, prior.shape, prior.scaleless
+    centre = products.centre_of(loc)
+    loc, precision = loc - centre, jnp.where(off, 0.0, precision)
+    power, offset = (jnp.where(off, 0.0, table) for table in (shape + 0.5, offset))
+    condition = jnp.max(jnp.abs(loc) * precision * jnp.sqrt(2.0 * power), initial=0.0)
+    return Student(loc, precision, power, offset, centre, condition)
+
+
+def raise_student(table: Student, powers: Array) -> Student:
+    """The log densities of columns times powers, [D] or [1]."""
+    return table._replace(power=powers[None] * table.power, offset=powers[None] * table.offset)
+
+
+def log_student_cells(prior: NormalInverseGamma, x: Array) -> Array:
+    """The log predictive, cell by cell; 0 for NaN and for columns without a scale."""
+    precision, offset = precision_and_offset(prior)
+    missing = jnp.isnan(x)
+    z = jnp.where(missing, 0.0, x - prior.loc) * precision
+    return jnp.where(missing | prior.scaleless, 0.0, offset - (prior.shape + 0.5) * stable.log1p_square(z))
+
+
+def precision_and_offset(prior: NormalInverseGamma) -> tuple[Array, Array]:
+    """The precision, 1 / sqrt(2 rate (strength + 1) / strength), and the constant of the log density."""
+    inflation = 1.0 / prior.strength
+    precision = jnp.sqrt(0.5 / prior.proper_rate) / jnp.sqrt(1.0 + inflation)
+    log_width = jnp.log(2.0 * jnp.pi * prior.proper_rate) + jnp.log1p(inflation)
+    return precision, stable.log_gamma_ratio(prior.shape, 0.5) - 0.5 * log_width

@@ -1,22 +1,33 @@
 """The normal-inverse-Wishart prior: Sigma ~ InverseWishart(df, scale), mu | Sigma ~ Normal(loc, Sigma / strength).
 
-Pure functions of its hyperparameters. If the classes share the covariance, df is [1] and scale is [1, D, D] beside loc
-[K, D] and strength [K]. A column with variance 0 in the scale is constant, and it stays so. Murphy, Conjugate Bayesian
-analysis of the Gaussian distribution (2007), section 9.
+The statistics that it is updated by, and pure functions of its hyperparameters. If the classes share the covariance, df
+is [1] and scale is [1, D, D] beside loc [K, D] and strength [K]. A column with variance 0 in the scale is constant, and
+it stays so. Murphy, Conjugate Bayesian analysis of the Gaussian distribution (2007), section 9.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from bayesnb.arrays import either
 from bayesnb.arrays.compute import compute_rows
-from bayesnb.arrays.placement import Array, known
-from bayesnb.families.base import sum_shared
-from bayesnb.families.left_out import others_of, without
-from bayesnb.families.parts.statistics import MultivariateNormalStatistics
+from bayesnb.arrays.placement import Array, known, pytree
+from bayesnb.families.parts.statistics import (
+    Statistics,
+    common_mean,
+    others_of,
+    over,
+    pooled_mean,
+    require_scatter,
+    require_squares,
+    require_sums,
+    without,
+)
+from bayesnb.families.priors.normal_inverse_gamma import NormalStatistics, sum_shared
 from bayesnb.numerics.covariances import (
     inside,
     log_partition_wishart,
@@ -28,6 +39,68 @@ from bayesnb.numerics.covariances import (
     whiten_matrix,
 )
 from bayesnb.primitives.distances import Distances, distances, log_student
+
+
+@pytree
+class MultivariateNormalStatistics(Statistics):
+    """``mean`` [K, D], ``count`` [K] of rows, and ``scatter`` [K, D, D], the sum of d d' for deviations d of rows."""
+
+    mean: Array
+    count: Array
+    scatter: Array
+
+    axes = (("mean", "KD"), ("count", "K"), ("scatter", "KDD"))
+
+    def check(self, block: str, num_classes: int) -> None:
+        """Check the scatter as well: it must be positive semi-definite, up to rounding."""
+        super().check(block, num_classes)
+        scatter = np.asarray(self.scatter, np.float64)
+        rounding = 1e-4 * np.abs(scatter).max(initial=0.0)
+        try:
+            np.linalg.cholesky(scatter + (rounding + 1e-300) * np.eye(self.num_columns))
+            symmetric = (np.abs(scatter - scatter.swapaxes(1, 2)) <= rounding).all()
+        except np.linalg.LinAlgError:
+            symmetric = False
+        if not symmetric:
+            raise ValueError(f"statistics of block {block!r}: scatter must be symmetric and positive semi-definite")
+
+    def merge(self, other: Self) -> Self:
+        pair = self.mean, self.count[:, None], other.mean, other.count[:, None]
+        mean, change, count, share = common_mean(*pair)
+        between = (self.count[:, None] * share)[:, :, None] * change[:, :, None] * change[:, None, :]
+        return type(self)(mean, count[:, 0], self.scatter + other.scatter + between)
+
+    def minus(self, part: Self) -> Self:
+        alone = (NormalStatistics(s.count[:, None], s.mean, s.variances) for s in (self, part))
+        left = NormalStatistics.minus(*alone)
+        some = left.squares > 0
+        change = either.where(part.count[:, None] > 0, part.mean - left.mean, 0.0)
+        share = left.count[:, 0] * part.count / either.where(self.count > 0, self.count, 1.0)
+        between = share[:, None, None] * change[:, :, None] * change[:, None, :]
+        left_over = self.scatter - part.scatter - between
+        scatter = either.where(some[:, :, None] & some[:, None, :], left_over, 0.0)
+        return type(self)(left.mean, left.count[:, 0], scatter)
+
+    def require_part(self, part: Self, block: str) -> None:
+        require_sums(f"block {block!r}", "count", self.count, part.count)
+        require_squares(f"block {block!r}", *((s.count[:, None], s.mean, s.variances) for s in (self, part)))
+        require_scatter(f"block {block!r}", self.scatter, self.minus(part).scatter)
+
+    def pool(self) -> Self:
+        mean, deviations = pooled_mean(self.mean, self.count[:, None])
+        between = deviations[:, :, None] * deviations[:, None, :] * self.count[:, None, None]
+        scatter = (self.scatter + between).sum(axis=0, keepdims=True)
+        return type(self)(mean, self.count.sum(keepdims=True), scatter)
+
+    @property
+    def variances(self) -> Array:
+        """The sums of squared deviations of each column, [K, D]."""
+        return self.scatter.diagonal(axis1=1, axis2=2)
+
+    @property
+    def covariance(self) -> Array:
+        """Scatter over n, [K, D, D]; 0 for a class without rows."""
+        return over(self.scatter, self.count[:, None, None])
 
 
 class NormalInverseWishart(NamedTuple):

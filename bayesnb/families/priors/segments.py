@@ -1,13 +1,13 @@
-"""The prior of a column of cells whose segments are unknown: Dirichlet probabilities averaged over all cuts, in JAX.
+"""The prior of a column of bins whose segments are unknown: Dirichlet probabilities averaged over all cuts, in JAX.
 
-Cells have the masses q [D, G]. Given cuts, which the classes share, and a total A, the probabilities of the segments s
-of class k are Dirichlet(A q_s), and within a segment cells have the shares q_g / q_s. With counts c the weights of
+Bins have the masses q [D, G]. Given cuts, which the classes share, and a total A, the probabilities of the segments s
+of class k are Dirichlet(A q_s), and within a segment bins have the shares q_g / q_s. With counts c the weights of
 segments and totals are
 
     e(s) = prod_k Gamma(A q_s + c_ks) / (Gamma(A q_s) q_s^c_ks),      prod_k Gamma(A) / Gamma(A + n_k)
 
 Because sums of Dirichlet probabilities are Dirichlet, each segment has its own factor, and the sum over all cuts is a
-dynamic programme (``primitives.segmentations``). Cells without mass, at the end, belong to no column.
+dynamic programme (``primitives.segmentations``). Bins without mass, at the end, belong to no column.
 """
 
 from __future__ import annotations
@@ -18,15 +18,13 @@ import jax
 import jax.numpy as jnp
 
 from bayesnb.arrays.placement import Array
-from bayesnb.families.parts.statistics import without
-from bayesnb.numerics.log_gamma import log_gamma_ratio
 from bayesnb.numerics.stable import NEVER
+from bayesnb.primitives.segment_weights import segment_sums, segment_weights
 from bayesnb.primitives.segmentations import best_segmentation, log_prior_of_count, sum_segmentations
-from bayesnb.primitives.segmentations.weights import segment_sums, segment_weights
 
 
 class Prior(NamedTuple):
-    """``mass`` q [D, G], ``counts`` c [K, D, G], ``real`` [D, G - 1], 1 for a boundary of cells, and ``totals`` A."""
+    """``mass`` q [D, G], ``counts`` c [K, D, G], ``real`` [D, G - 1], 1 for a bin edge, and ``totals`` A."""
 
     mass: Array
     counts: Array
@@ -39,7 +37,7 @@ class Prior(NamedTuple):
         return jnp.asarray(self.totals, self.mass.dtype)[:, None, None, None]
 
     def segments(self) -> Array:
-        """The mass of every segment from cell i to j, [D, G, G]; 1 where there is none."""
+        """The mass of every segment from bin i to j, [D, G, G]; 1 where there is none."""
         mass = segment_sums(self.mass)
         return jnp.where(mass > 0, mass, 1.0)
 
@@ -79,20 +77,13 @@ def average(prior: Prior) -> Average:
 
 
 def cover(table: Array) -> Array:
-    """For each cell the sum over the segments that contain it: [..., G, G] to [..., G]."""
+    """For each bin the sum over the segments that contain it: [..., G, G] to [..., G]."""
     from_end = jnp.flip(jnp.cumsum(jnp.flip(table, -1), axis=-1), -1)
     return jnp.triu(from_end).sum(axis=-2)
 
 
-def log_cover(logs: Array) -> Array:
-    """``cover`` of logs: for each cell relative to its own largest."""
-    size = logs.shape[-1]
-    from_end = jax.lax.cumlogsumexp(logs, axis=logs.ndim - 1, reverse=True)
-    return jax.nn.logsumexp(jnp.where(jnp.triu(jnp.ones((size, size), bool)), from_end, NEVER), axis=-2)
-
-
 def predictive(prior: Prior, known: Average) -> Array:
-    """The probability of each cell, averaged over cuts and totals, [K, D, G]."""
+    """The probability of each bin, averaged over cuts and totals, [K, D, G]."""
     total, mass, share = prior.total, prior.segments()[None], known.share
 
     def of_class(counts: Array) -> Array:
@@ -101,38 +92,6 @@ def predictive(prior: Prior, known: Average) -> Array:
         return prior.mass * cover((share * ratio).sum(axis=0))
 
     return jax.lax.map(of_class, jnp.asarray(prior.counts, share.dtype))
-
-
-def left_out(prior: Prior, known: Average, own: Array, weight: Array) -> Array:
-    """The log of ``predictive`` without a row of class ``own``, of this weight, that is in the cell, [K, D, G].
-
-    Without the row the segments' probabilities change by 1 / p(row | segment, other rows), and its class loses it. For
-    numpy rows ``primitives.segmentations`` does it row by row.
-    """
-    total, mass = prior.total, prior.segments()[None]
-    counts = jnp.asarray(prior.counts, known.log_share.dtype)
-    inside, rows = segment_sums(counts[own])[None], counts[own].sum(axis=-1)[None, :, None, None]
-    left, rest = without(inside, weight), without(rows, weight)
-    unit = total + rows
-    likelihood = log_gamma_ratio(total * mass + left, weight, mass * unit) - log_gamma_ratio(total + rest, weight, unit)
-    logs = known.log_share - likelihood
-    own_ratio = (total * mass + left) / ((total + rest) * mass)
-
-    def of_class(k: Array) -> Array:
-        unit = total + counts[k].sum(axis=-1)[None, :, None, None]
-        return jnp.where(k == own, own_ratio, (total * mass + segment_sums(counts[k])[None]) / (unit * mass))
-
-    below = jax.nn.logsumexp(log_cover(logs), axis=0)
-    above = jax.lax.map(
-        lambda k: jax.nn.logsumexp(log_cover(logs + jnp.log(of_class(k))), axis=0), jnp.arange(len(counts))
-    )
-    seen, mass = (prior.mass > 0)[None], prior.mass[None]
-    return jnp.where(seen, above - below[None] + jnp.log(jnp.where(seen, mass, 1.0)), 0.0)
-
-
-def cut_probability(known: Average) -> Array:
-    """The posterior probability that there is a cut behind each cell but the last, [D, G - 1]."""
-    return known.share.sum(axis=(0, 2))[:, :-1]
 
 
 def best(prior: Prior, most: int | None = None) -> tuple[Array, Array]:
@@ -151,15 +110,20 @@ def best(prior: Prior, most: int | None = None) -> tuple[Array, Array]:
     return place, jnp.take_along_axis(cuts, place[None, :, None], axis=0)[0].astype(int)
 
 
-def join_cells(cells: Array, cuts: Array) -> Array:
-    """For each cell the sum over its segment, [..., G], of cells [..., G] and cuts [..., G - 1]."""
-    shape = jnp.broadcast_shapes(cells.shape[:-1], cuts.shape[:-1])
-    cells = jnp.moveaxis(jnp.broadcast_to(cells, (*shape, cells.shape[-1])), -1, 0)
+def segment_ends(cuts: Array) -> Array:
+    """True for the last bin of each segment, [..., G], from cuts [..., G - 1]."""
+    return jnp.concatenate([cuts > 0, jnp.ones((*cuts.shape[:-1], 1), bool)], axis=-1)
+
+
+def join_bins(bins: Array, cuts: Array) -> Array:
+    """For each bin the sum over its segment, [..., G], of bins [..., G] and cuts [..., G - 1]."""
+    shape = jnp.broadcast_shapes(bins.shape[:-1], cuts.shape[:-1])
+    bins = jnp.moveaxis(jnp.broadcast_to(bins, (*shape, bins.shape[-1])), -1, 0)
     cuts = jnp.moveaxis(jnp.broadcast_to(cuts, (*shape, cuts.shape[-1])), -1, 0) > 0
 
     def forward(sums: Array, part: tuple[Array, Array]) -> tuple[Array, Array]:
-        cell, cut = part
-        found = jnp.where(cut, 0.0, sums) + cell
+        own, cut = part
+        found = jnp.where(cut, 0.0, sums) + own
         return found, found
 
     def backward(whole: Array, part: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -167,13 +131,13 @@ def join_cells(cells: Array, cuts: Array) -> Array:
         found = jnp.where(cut, sums, whole)
         return found, found
 
-    _, rest = jax.lax.scan(forward, cells[0], (cells[1:], cuts))
-    sums = jnp.concatenate([cells[:1], rest])
+    _, rest = jax.lax.scan(forward, bins[0], (bins[1:], cuts))
+    sums = jnp.concatenate([bins[:1], rest])
     _, before = jax.lax.scan(backward, sums[-1], (sums[:-1], cuts), reverse=True)
     return jnp.moveaxis(jnp.concatenate([before, sums[-1:]]), 0, -1)
 
 
 def split(mass: Array, segments: Array, cuts: Array) -> Array:
-    """Cell probabilities q_g / q_s V_s, from any probabilities of cells, whose sums over segments are V_s."""
-    whole = join_cells(mass, cuts)
-    return mass / jnp.where(whole > 0, whole, 1.0) * join_cells(segments, cuts)
+    """Bin probabilities q_g / q_s V_s, from any probabilities of bins, whose sums over segments are V_s."""
+    whole = join_bins(mass, cuts)
+    return mass / jnp.where(whole > 0, whole, 1.0) * join_bins(segments, cuts)

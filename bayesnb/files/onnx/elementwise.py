@@ -11,7 +11,7 @@ import numpy as np
 
 from bayesnb.files.onnx.graph import BOOL, DOUBLE, INT64, element_type
 from bayesnb.files.onnx.translation import NoOperator, Rule, Translation, traced
-from bayesnb.numerics.log_gamma import stirling_log_gamma
+from bayesnb.numerics.stable import stirling_log_gamma
 
 
 def _plain(operator: str) -> Rule:

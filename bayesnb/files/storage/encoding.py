@@ -33,17 +33,17 @@ from bayesnb.fits.empirical import EmpiricalPosterior
 from bayesnb.fits.multilabel import MultiLabel
 from bayesnb.fits.nuts import HierarchicalDraws
 from bayesnb.forests.pairs import JointStatistics, PairStatistics
-from bayesnb.forests.results import ForestPosterior, ForestStatistics
+from bayesnb.forests.posterior import ForestPosterior, ForestStatistics
 from bayesnb.frames.blocks import BlocksSchema
 from bayesnb.frames.columns import Column
 from bayesnb.frames.schema import Schema
 from bayesnb.frames.words import WordColumn, make, plain_params, vectorizer_of
-from bayesnb.model.links import TRANSFORMS, ChangedLaw, Part, Positions, name_of
+from bayesnb.model.links import TRANSFORMS, ChangedDistribution, Part, Positions, name_of
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.spelling import Cells, Site, Spelling
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.results.draws import Draws
-from bayesnb.rows.statistics import ModelStatistics
+from bayesnb.rows.sufficient_statistics import ModelStatistics
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
 
 NODES = (
@@ -60,7 +60,7 @@ MODEL_FIELDS = (
     "families", "single", "num_classes", "class_concentration", "class_probs", "priors", "columns", "spelling"
 )  # fmt: skip
 
-TRANSFORMED = {"transformed": dist.TransformedDistribution, "changed": ChangedLaw}
+TRANSFORMED = {"transformed": dist.TransformedDistribution, "changed": ChangedDistribution}
 """Distributions that are another one, changed by links."""
 
 Arrays = dict[str, np.ndarray[Any, Any]]

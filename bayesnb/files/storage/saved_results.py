@@ -20,18 +20,18 @@ from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import allow_promotion, to_double
 from bayesnb.families import MultivariateNormal, Normal, Views
-from bayesnb.families.base import num_powers
 from bayesnb.families.hyperparameters import values_of
 from bayesnb.families.parts.support import BOUND, require_axes, require_finite_numbers
+from bayesnb.families.views import num_powers
 from bayesnb.fits.averaged import AveragedPosterior, update_both
 from bayesnb.fits.bootstrap import Bootstrap
 from bayesnb.fits.em import EMEstimate
 from bayesnb.fits.empirical import EmpiricalPosterior
 from bayesnb.fits.multilabel import MultiLabel
 from bayesnb.fits.nuts import HierarchicalDraws
-from bayesnb.forests.columns import category_sizes
 from bayesnb.forests.fit import add_pairs
-from bayesnb.forests.results import ForestPosterior, ForestStatistics
+from bayesnb.forests.layout import category_sizes
+from bayesnb.forests.posterior import ForestPosterior, ForestStatistics
 from bayesnb.forests.structures import STRUCTURES
 from bayesnb.model.declarations import hyperpriors
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -41,7 +41,7 @@ from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import accepts, check_fit, columns_behind, match_statistics
-from bayesnb.rows.statistics import ModelStatistics, same_sums
+from bayesnb.rows.sufficient_statistics import ModelStatistics, same_sums
 
 EFFECTS: Mapping[type, tuple[str, ...]] = {
     Posterior: ("model",), AveragedPosterior: ("pooled",), ForestPosterior: ("parents", "segments")

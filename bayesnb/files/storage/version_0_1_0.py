@@ -11,7 +11,9 @@ import numpy as np
 
 from bayesnb.arrays.placement import fields_of
 from bayesnb.families import Family, NormalScores
-from bayesnb.families.parts.statistics import CategoricalStatistics, NormalStatistics, Statistics
+from bayesnb.families.categorical import CategoricalStatistics
+from bayesnb.families.parts.statistics import Statistics
+from bayesnb.families.priors.normal_inverse_gamma import NormalStatistics
 from bayesnb.forests.pairs import JointStatistics, PairStatistics
 from bayesnb.frames.columns import Column
 from bayesnb.frames.schema import Schema

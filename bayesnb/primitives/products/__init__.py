@@ -14,9 +14,9 @@ from bayesnb.primitives.products.linear_scores import (
     single_precision,
     sum_terms,
 )
-from bayesnb.primitives.products.lookups import common_unit, log_rising, lookup, of_pairs, rising_and_linear
+from bayesnb.primitives.products.table_sums import common_unit, log_rising, lookup, rising_and_linear
 
 __all__ = [
     "Linear", "centre_of", "common_unit", "linear", "linear_terms", "log_rising", "lookup",
-    "of_pairs", "rising_and_linear", "rising_of_words", "shares_of_words", "single_precision", "sum_terms",
+    "rising_and_linear", "rising_of_words", "shares_of_words", "single_precision", "sum_terms",
 ]  # fmt: skip

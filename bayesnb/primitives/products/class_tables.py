@@ -17,12 +17,13 @@ import scipy.sparse
 from bayesnb.arrays import memory
 from bayesnb.arrays.cells import is_sparse, observed, row_sums
 from bayesnb.arrays.class_table import ClassTable
-from bayesnb.arrays.compute import compute_rows
+from bayesnb.arrays.compute import interpret
 from bayesnb.arrays.loops import compiled, for_loops, in_threads, row_blocks
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.numerics.log_prob import LogProb
+from bayesnb.numerics.stable import log_gamma_ratio
 from bayesnb.primitives.products.linear_scores import Score, multiply_stored
-from bayesnb.primitives.products.lookups import common_unit, log_rising, of_pairs
+from bayesnb.primitives.products.table_sums import common_unit, log_rising
 
 MOST_FACTORS = 16
 """Larger counts are scored by log-gamma functions, one pair at a time."""
@@ -68,11 +69,11 @@ def shares_of_words(table: ClassTable, dense: Callable[[], Score]) -> Score:
         )
 
         def finite(some: slice, out: Array) -> None:
-            _spread(logs[some], sizes[some], group, log_total, out)
+            out[:] = logs[some][:, group] - sizes[some][:, group] * log_total
             _add_gains(cells.data, cells.indices, cells.indptr[some.start :], *place, gain, out)
 
         def impossible(some: slice, out: Array) -> None:
-            _spread(zeros[some], zeros[some], group, np.zeros(len(group)), out)
+            out[:] = zeros[some][:, group]
             _add_gains(positive.data, cells.indices, cells.indptr[some.start :], *place, possible, out)
 
         shape = cells.shape[0], len(group)
@@ -111,8 +112,7 @@ def rising_of_words(table: ClassTable, total: Array, dense: Callable[[], Score])
         def finite(some: slice, out: Array) -> None:
             pointers = cells.indptr[some.start : some.stop + 1]
             rest = np.zeros(pointers[-1] - pointers[0], np.bool_)
-            out[:] = shared[some]
-            _subtract(lengths[some], which, out)
+            out[:] = shared[some] - lengths[some][:, which]
             _add_rising(for_loops(cells.data), cells.indices, pointers, *place, table, own, base, out, rest)
             where = np.flatnonzero(rest) + pointers[0]
             pairs = np.diff(place.starts)[cells.indices[where]]
@@ -122,18 +122,13 @@ def rising_of_words(table: ClassTable, total: Array, dense: Callable[[], Score])
                 first = place.starts[column] + many - np.cumsum(many)
                 pair = np.repeat(first, many) + np.arange(many.sum())
                 count = np.repeat(cells.data[where[few]].astype(np.float64), many)
-                np.add.at(out, (row, place.classes[pair]), _ratio(base[np.repeat(column, many)], own[pair], count))
+                a = base[np.repeat(column, many)]
+                more, less = (interpret(log_gamma_ratio, start, count) for start in (a + own[pair], a))
+                np.add.at(out, (row, place.classes[pair]), more - less)
 
         return LogProb(_fill_scores(finite, (cells.shape[0], len(which))), None)
 
     return score
-
-
-def _ratio(a: Array, own: Array, count: Array) -> Array:
-    """log of Gamma(a + c + x) / Gamma(a + c), over the same without c."""
-    pairs = np.stack([a + own, a], axis=1), count[:, None]
-    risen: Array = compute_rows(of_pairs, (), pairs)
-    return risen[:, 0] - risen[:, 1]
 
 
 def _by_column(table: ClassTable) -> tuple[ByColumn, Array]:
@@ -162,20 +157,6 @@ def _fill_scores(fill: Callable[[slice, Array], None], shape: tuple[int, int]) -
     out = np.empty(shape)
     in_threads(lambda some: fill(some, out[some]), row_blocks(shape[0], 8 * max(shape[1], 1)))
     return out
-
-
-@compiled
-def _spread(of_group: Array, size: Array, group: Array, log_total: Array, out: Array) -> None:
-    for n in range(out.shape[0]):
-        for k in range(out.shape[1]):
-            out[n, k] = of_group[n, group[k]] - size[n, group[k]] * log_total[k]
-
-
-@compiled
-def _subtract(lengths: Array, which: Array, out: Array) -> None:
-    for n in range(out.shape[0]):
-        for k in range(out.shape[1]):
-            out[n, k] -= lengths[n, which[k]]
 
 
 @compiled

@@ -70,7 +70,7 @@ def prepare_predictive(one: Scoring) -> Score:
 
 
 def predictive_tables(one: Scoring) -> Any:
-    """The ``predictive_tables`` of hyperparameters, computed likewise."""
+    """The ``predictive_tables`` of hyperparameters, in one compiled call; for numpy's in float64 on the host."""
     return compute(_predictive_tables, one)
 
 

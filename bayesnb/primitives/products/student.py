@@ -45,6 +45,14 @@ class Student(NamedTuple):
     centre: Array
     condition: Array | None
 
+    def log_predictive_terms(self, x: Array) -> Array:
+        """log p(x_d | k) cell by cell, [N, K, D]; 0 for NaN. Pure JAX."""
+        x = jnp.asarray(x, jnp.result_type(float))
+        missing = jnp.isnan(x)[:, None, :]
+        z = ((x - self.centre)[:, None, :] - self.loc[None]) * self.precision[None]
+        terms = self.offset[None] - self.power[None] * stable.log1p_square(jnp.where(missing, 0.0, z))
+        return jnp.where(missing, 0.0, terms)
+
 
 def log_student(table: Student, x: Array) -> Array:
     """The log predictive of rows, [N, K]; of numpy rows as the sum of offsets less that of power log(1 + z^2)."""
@@ -75,16 +83,7 @@ def log_student(table: Student, x: Array) -> Array:
 
 @jax.jit
 def _careful(table: Student, x: Array) -> Array:
-    return cells_of_table(table, x).sum(axis=-1)
-
-
-def cells_of_table(table: Student, x: Array) -> Array:
-    """The log predictive cell by cell, [N, K, D]; 0 for NaN. Pure JAX."""
-    x = jnp.asarray(x, jnp.result_type(float))
-    missing = jnp.isnan(x)[:, None, :]
-    z = ((x - table.centre)[:, None, :] - table.loc[None]) * table.precision[None]
-    terms = table.offset[None] - table.power[None] * stable.log1p_square(jnp.where(missing, 0.0, z))
-    return jnp.where(missing, 0.0, terms)
+    return table.log_predictive_terms(x).sum(axis=-1)
 
 
 def log_student_mixture(own: Student, pooled: Student, log_odds: Array, x: Array) -> Array:
@@ -113,8 +112,9 @@ def log_student_mixture(own: Student, pooled: Student, log_odds: Array, x: Array
 
 @jax.jit
 def _careful_mixture(own: Student, pooled: Student, log_odds: Array, x: Array) -> Array:
-    depends = jax.nn.log_sigmoid(log_odds)[None, None] + cells_of_table(own, x)
-    return jnp.logaddexp(depends, jax.nn.log_sigmoid(-log_odds)[None, None] + cells_of_table(pooled, x)).sum(axis=-1)
+    depends = jax.nn.log_sigmoid(log_odds)[None, None] + own.log_predictive_terms(x)
+    free = jax.nn.log_sigmoid(-log_odds)[None, None] + pooled.log_predictive_terms(x)
+    return jnp.logaddexp(depends, free).sum(axis=-1)
 
 
 TOGETHER = 16

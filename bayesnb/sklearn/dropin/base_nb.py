@@ -23,7 +23,7 @@ from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.products.linear_scores import Score
 from bayesnb.rows.checks import check_rows
 from bayesnb.rows.labelled_rows import label_rows
-from bayesnb.rows.statistics import ModelStatistics, summarise
+from bayesnb.rows.sufficient_statistics import ModelStatistics, summarise
 from bayesnb.sklearn.incremental import IncrementalClassifier, Which, drop_zero_weights
 
 

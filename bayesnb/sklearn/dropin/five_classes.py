@@ -14,17 +14,18 @@ from bayesnb.arrays.cells import is_sparse, rows_of
 from bayesnb.arrays.placement import Array
 from bayesnb.families import Bernoulli, Multinomial, Normal
 from bayesnb.families.bernoulli import BernoulliStatistics
+from bayesnb.families.categorical import CategoricalStatistics
 from bayesnb.families.multinomial import MultinomialStatistics
 from bayesnb.families.normal import VARIANCE_FLOOR
 from bayesnb.families.open_categorical import WholeParts
-from bayesnb.families.parts.statistics import CategoricalStatistics, NormalStatistics
+from bayesnb.families.priors.normal_inverse_gamma import NormalStatistics
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.dirichlet import log_frequencies
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.products.linear_scores import Score, likelihood_tables
 from bayesnb.rows.labelled_rows import label_rows
-from bayesnb.rows.statistics import ModelStatistics, summarise
+from bayesnb.rows.sufficient_statistics import ModelStatistics, summarise
 from bayesnb.sklearn.dropin.base_nb import BaseNB, check_class_probs
 
 

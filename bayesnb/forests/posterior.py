@@ -22,8 +22,8 @@ from bayesnb.arrays.placement import on_host, pytree, short_repr
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.families.base import Family
 from bayesnb.forests.bivariate_normal import Conditional
-from bayesnb.forests.columns import Layout, Segments, find_places, join_places, lay_out
 from bayesnb.forests.edges import Parts, log_evidence_ratios, prepare_parts
+from bayesnb.forests.layout import Layout, Segments, find_places, join_places, lay_out
 from bayesnb.forests.pairs import PairStatistics
 from bayesnb.forests.ratios import PairRows, PairTables, log_ratios, pair_tables
 from bayesnb.forests.structures import STRUCTURES, Combine, log_weights
@@ -33,7 +33,7 @@ from bayesnb.primitives.forest_sums import edge_probabilities, log_forest_sum
 from bayesnb.primitives.products.linear_scores import Score
 from bayesnb.results.classifier import Classifier, Posterior
 from bayesnb.results.combine import add_forests, raise_to_powers
-from bayesnb.rows.statistics import ModelStatistics
+from bayesnb.rows.sufficient_statistics import ModelStatistics
 
 IN_CACHE = 1 << 20
 """Bytes of the log ratios of a block of rows."""
@@ -85,8 +85,8 @@ class ForestPosterior(Classifier):
     """The exact posterior with each feature's dependence on at most one other, as ``fit_forests`` returns.
 
     ``posterior`` is that of Naive Bayes, ``pairs`` the statistics of all pairs of columns, ``parents`` [D] the most
-    probable forest, -1 for roots, if ``structure`` is "best"; ``segments`` the number of cells in each segment of a
-    column, in whose stead pairs have the segments. After ``temper``, ``posterior`` has powers of the features, and
+    probable forest, -1 for roots, if ``structure`` is "best"; ``segments`` how many bins each segment of a column
+    joins: pairs count segments instead of bins. After ``temper``, ``posterior`` has powers of the features, and
     ``power`` is that of the forest's ratio.
 
     Example:

@@ -92,11 +92,11 @@ def summarise(rows: LabelledRows, *, evidence: bool = True, tables: bool = False
     With ``tables`` counts of many classes may be a ``ClassTable``.
     """
     rows = rows.drop_unused()
-    if rows.on_host and rows.beside is None:
+    if rows.on_host and rows.like is None:
         return from_host(rows, evidence=evidence, tables=tables)
     require_memory(rows, class_sizes(rows))
-    if rows.beside is not None:
-        if (found := _from_cpu(rows, rows.beside)) is not None:
+    if rows.like is not None:
+        if (found := _from_cpu(rows, rows.like)) is not None:
             return found
         rows = replace(rows, **jax.tree.map(jnp.asarray, {"arrays": rows.arrays, "labels": rows.labels}))
     weight = rows.labels.y if rows.labels.soft else rows.labels.weight
@@ -188,14 +188,14 @@ def from_device(
     return of_shard(arrays, labels)
 
 
-def _from_cpu(rows: LabelledRows, beside: jax.Array) -> ModelStatistics | None:
+def _from_cpu(rows: LabelledRows, like: jax.Array) -> ModelStatistics | None:
     """The statistics of JAX rows that numpy can read, in XLA's dtypes; None if these cannot hold a sum."""
     a_row = jax.tree.map(
         lambda a: jax.ShapeDtypeStruct((1, *a.shape[1:]), jax.dtypes.canonicalize_dtype(a.dtype)),
         (rows.arrays, rows.labels),
     )
-    like = from_device.eval_shape(rows.families, *a_row, rows.num_classes)
-    found = put_beside(beside, from_host(rows), like, SQUARABLE)
+    dtypes = from_device.eval_shape(rows.families, *a_row, rows.num_classes)
+    found = put_beside(like, from_host(rows), dtypes, SQUARABLE)
     with jax.core.eval_context():
         return found and weaken_counts(found)
 

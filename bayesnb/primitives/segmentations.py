@@ -1,6 +1,11 @@
-"""The sum of the weights of all segmentations, with the log of each segment's share in it; the best one; exact draws.
+"""Sums over all segmentations of G ordered bins, the best one, and exact draws, by dynamic programming.
 
-A draw takes p from its posterior, and then the cuts from the last to the first.
+A segmentation is a set of cuts between neighbouring bins, and its weight the product of its segments' weights. A
+priori the number of cuts is uniform on 0..C, where C is the number of edges that may be cut, and so are their places
+given the number: the mixture over p ~ Uniform(0, 1) of "each edge is a cut with probability p". The sum over
+segmentations is a polynomial of degree C in p, so Gauss and Legendre's rule with C / 2 + 1 nodes integrates it exactly.
+A draw takes p from its posterior, and then the cuts from the last to the first. The prior is that of Boulle, MODL: a
+Bayes optimal discretization method (2006).
 """
 
 from __future__ import annotations
@@ -13,27 +18,27 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln
 
-from bayesnb.arrays.loops import compiled, in_threads, row_blocks
+from bayesnb.arrays.loops import in_threads, row_blocks
 from bayesnb.arrays.own_primitives import Shape, with_host_body
 from bayesnb.arrays.placement import Array
 from bayesnb.numerics.stable import NEVER
 
 
 @cache
-def nodes(num_cells: int) -> tuple[np.ndarray, np.ndarray]:
+def nodes(num_bins: int) -> tuple[np.ndarray, np.ndarray]:
     """Nodes p in (0, 1) and weights that integrate polynomials of degree G - 1 exactly, and log p and log (1 - p)."""
-    points, weights = np.polynomial.legendre.leggauss((num_cells + 1) // 2)
+    points, weights = np.polynomial.legendre.leggauss((num_bins + 1) // 2)
     return 0.5 * (1.0 + points), 0.5 * weights
 
 
-def boundaries_before(real: Array) -> Array:
-    """The number of boundaries that may be cut before each cell, [..., G], from 1 where one may [..., G - 1]."""
+def edges_before(real: Array) -> Array:
+    """The number of edges that may be cut before each bin, [..., G], from 1 where one may [..., G - 1]."""
     first = jnp.zeros((*real.shape[:-1], 1), real.dtype)
     return jnp.concatenate([first, jnp.cumsum(real, axis=-1)], axis=-1)
 
 
 def log_of(real: Array) -> Array:
-    """0 where a boundary may be cut, [..., G - 1], and the log of zero elsewhere."""
+    """0 where an edge may be cut, [..., G - 1], and the log of zero elsewhere."""
     return jnp.where(real > 0, 0.0, NEVER)
 
 
@@ -62,8 +67,8 @@ def _shapes(log_weight: Shape, _: Shape) -> tuple[Shape, Shape]:
 def sum_segmentations(log_weight: Array, real: Array) -> tuple[Array, Array]:
     """log of the sum over segmentations of prior times weights [...], and of each segment's probability [..., G, G].
 
-    ``log_weight`` [..., G, G] are those of the segments from cell i to cell j >= i; ``real`` [..., G - 1] is 1 for a
-    boundary that may be cut, else 0. Entries with i > j are ignored. The log of the probability of what is no segment
+    ``log_weight`` [..., G, G] are those of the segments from bin i to bin j >= i; ``real`` [..., G - 1] is 1 for an
+    edge that may be cut, else 0. Entries with i > j are ignored. The log of the probability of what is no segment
     is ``NEVER``; of the others it is right however small it is.
     """
     size, front = log_weight.shape[-1], log_weight.shape[:-2]
@@ -74,7 +79,7 @@ def sum_segmentations(log_weight: Array, real: Array) -> tuple[Array, Array]:
 
 def _of_table(log_weight: Array, real: Array) -> tuple[Array, Array]:
     """The same for one table; in logs, by node."""
-    size, before, kind = log_weight.shape[0], boundaries_before(real), log_weight.dtype
+    size, before, kind = log_weight.shape[0], edges_before(real), log_weight.dtype
     p, weights = (jnp.asarray(x, kind) for x in nodes(size))
     inside = jnp.maximum(before[None, :] - before[:, None], 0)
     ends = jnp.append(log_of(real), 0.0).astype(kind)
@@ -88,7 +93,7 @@ def _of_table(log_weight: Array, real: Array) -> tuple[Array, Array]:
     best, _ = jax.lax.scan(best_before, jnp.full(size + 1, NEVER, kind).at[0].set(0.0), jnp.arange(size))
     upper = (upper + best[:-1, None]) - best[None, 1:]
 
-    # a segment costs 1 - p for each boundary that it crosses, and p for the cut after it, if it is not the last
+    # a segment costs 1 - p for each edge that it crosses, and p for the cut after it, if it is not the last
     def at_node(node: tuple[Array, Array, Array]) -> tuple[Array, Array]:
         log_p, log_rest, log_w = node
         cut = ends + jnp.where(jnp.arange(size) < size - 1, log_p, 0.0)
@@ -116,20 +121,20 @@ def _of_table(log_weight: Array, real: Array) -> tuple[Array, Array]:
 
 
 def _add_up(log_weight: Array, real: Array) -> tuple[Array, Array]:
-    """``sum_segmentations`` of numpy tables [B, G, G]: sums up to a cell are relative to the best path there, and sums
+    """``sum_segmentations`` of numpy tables [B, G, G]: sums up to a bin are relative to the best path there, and sums
     from it on to the best path from there.
 
     With path weights at most 1 nothing overflows; what underflows is nothing beside the best path, whose prior is at
-    least 1e-80 for 256 cells.
+    least 1e-80 for 256 bins.
     """
     num_tables, size = log_weight.shape[:2]
     p, weights = nodes(size)
-    allowed = np.pad(real > 0, ((0, 0), (1, 1)), constant_values=True)  # a segment may start at this cell
+    allowed = np.pad(real > 0, ((0, 0), (1, 1)), constant_values=True)  # a segment may start at this bin
     crossing = np.where(allowed[..., None], 1.0 - p, 1.0)
     logs = np.where(allowed[:, :size, None] & allowed[:, None, 1:], log_weight, -np.inf)
     best, rest = np.full((2, num_tables, size + 1), -np.inf)
     best[:, 0], rest[:, size] = 0.0, 0.0
-    sums = np.ones((num_tables, size + 1, len(p)))  # over what ends before a cell
+    sums = np.ones((num_tables, size + 1, len(p)))  # over what ends before a bin
     begun, ended = np.empty((2, num_tables, size, len(p)))  # those by a segment's start or end, times what it crosses
     for j in range(size):
         starts = slice(0, j + 1)
@@ -185,10 +190,10 @@ def draw_segmentation(key: Any, log_weight: Array, real: Array, which: Array) ->
 
 
 def _logs_of_draws(log_weight: Array, real: Array) -> tuple[Array, Array]:
-    """By node p: the log of the sum over segmentations [P], and the probability that a segment that ends in cell j
-    starts in cell i, given that it does not start behind it, [P, G, G].
+    """By node p: the log of the sum over segmentations [P], and the probability that a segment that ends in bin j
+    starts in bin i, given that it does not start behind it, [P, G, G].
     """
-    size, before, kind = log_weight.shape[0], boundaries_before(real), log_weight.dtype
+    size, before, kind = log_weight.shape[0], edges_before(real), log_weight.dtype
     p, weights = (jnp.asarray(x, kind)[:, None] for x in nodes(size))
     inside = jnp.maximum(before[None, :] - before[:, None], 0)
     upper = jnp.where(jnp.triu(jnp.ones((size, size), bool)), log_weight, NEVER)
@@ -217,13 +222,25 @@ def log_prior_of_count(real: Array) -> Array:
 
 
 def _best_on_host(log_weight: Array, real: Array, prior: Array) -> tuple[Array, Array]:
-    num_cells = log_weight.shape[-1]
-    tables = np.ascontiguousarray(log_weight, np.float64).reshape(-1, num_cells, num_cells)
-    allowed = np.ascontiguousarray(real, np.float64).reshape(len(tables), num_cells - 1)
-    priors = np.ascontiguousarray(prior, np.float64).reshape(len(tables), num_cells)
-    value, cuts = np.empty(len(tables)), np.zeros(allowed.shape)
-    _find_best(tables, allowed, priors, value, cuts)
-    return value.reshape(log_weight.shape[:-2]), cuts.reshape(real.shape)
+    size = log_weight.shape[-1]
+    tables, priors = log_weight.reshape(-1, size, size), prior.reshape(-1, size)
+    may_end = np.pad(real.reshape(len(tables), size - 1) > 0, ((0, 0), (0, 1)))
+    best = np.full((len(tables), size + 1, size), -np.inf)  # by end and number of cuts
+    best[:, 0, 0] = 0.0
+    starts = np.zeros((len(tables), size, size), int)
+    for j in range(size):
+        paths = best[:, : j + 1] + tables[:, : j + 1, j, None]
+        starts[:, j], values = paths.argmax(axis=1), paths.max(axis=1)
+        best[may_end[:, j], j + 1, 1:] = values[may_end[:, j], :-1]
+    values = values + priors
+    table, cuts, count, end = np.arange(len(tables)), np.zeros(tables.shape[:2]), values.argmax(axis=1), size - 1
+    value = values[table, count]
+    for j in reversed(range(1, size)):
+        start = starts[table, j, count]
+        cut = (end == j) & (start > 0)
+        cuts[table[cut], start[cut]] = 1.0
+        count, end = count - cut, np.where(cut, start - 1, end)
+    return value.reshape(log_weight.shape[:-2]), cuts[:, 1:].reshape(real.shape)
 
 
 def _best_shapes(log_weight: Shape, real: Shape, _: Shape) -> tuple[Shape, Shape]:
@@ -269,39 +286,3 @@ def _best_of_table(log_weight: Array, real: Array, prior: Array) -> tuple[Array,
 
     _, found = jax.lax.scan(back, (jnp.asarray(size - 1), count), jnp.arange(size), reverse=True)
     return whole[count], jnp.zeros(size, kind).at[found].set(1.0)[1:]
-
-
-@compiled
-def _find_best(log_weight: Array, real: Array, prior: Array, value: Array, cuts: Array) -> None:
-    size = log_weight.shape[1]
-    best, starts = np.empty((size + 1, size)), np.zeros((size, size), np.int64)
-    for b in range(log_weight.shape[0]):
-        best[:] = -np.inf
-        best[0, 0] = 0.0
-        for j in range(size):
-            last = j == size - 1
-            if not last and real[b, j] <= 0:
-                continue
-            for count in range(j + 1):
-                top, start = -np.inf, 0
-                for i in range(j + 1):
-                    path = best[i, count] + log_weight[b, i, j]
-                    if path > top:
-                        top, start = path, i
-                starts[j, count] = start
-                if not last:
-                    best[j + 1, count + 1] = top
-                else:
-                    best[size, count] = top + prior[b, count]
-        count = 0
-        for other in range(size):
-            if best[size, other] > best[size, count]:
-                count = other
-        value[b] = best[size, count]
-        end = size - 1
-        while end >= 0:
-            start = starts[end, count]
-            if start > 0:
-                cuts[b, start - 1] = 1.0
-            end = start - 1
-            count -= 1

@@ -15,8 +15,8 @@ from bayesnb.arrays.loops import in_threads, row_blocks
 from bayesnb.arrays.placement import Array, to_host
 from bayesnb.forests import bivariate_normal
 from bayesnb.forests.edges import Parts, assemble, take_labels
+from bayesnb.forests.posterior import ForestPosterior, find_rows, forest_parts, prepare_ratios
 from bayesnb.forests.ratios import PairRows, log_ratios
-from bayesnb.forests.results import ForestPosterior, find_rows, forest_parts, prepare_ratios
 from bayesnb.primitives.codes import starts_of
 from bayesnb.primitives.sums import Labels, class_sums
 from bayesnb.rows.labelled_rows import LabelledRows

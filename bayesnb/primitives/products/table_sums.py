@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.cells import bytes_per_row, cells_by_row, is_sparse, sums_between
-from bayesnb.arrays.compute import compute_rows
+from bayesnb.arrays.compute import compute_rows, interpret
 from bayesnb.arrays.loops import compiled, compiled_unless_few, for_loops, in_threads, merge_in_threads, row_blocks
 from bayesnb.arrays.placement import Array, on_host
-from bayesnb.numerics import log_gamma
+from bayesnb.numerics import stable
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.codes import Codes
 from bayesnb.primitives.products.linear_scores import Score, score_rows, sum_terms
@@ -154,8 +154,8 @@ def _rise_on_host(a: Array, x: Any, unit: Array | None) -> Array:
     row = np.searchsorted(pointers, where, side="right") - 1
     column = where - pointers[row] if columns is None else columns[where]
     for some in row_blocks(len(where), 16 * len(a)):  # cell by cell, some thousands at a time
-        pairs = a.T[column[some]], cells[where[some], None].astype(np.float64), unit_of_row[row[some], None]
-        np.add.at(out, row[some], compute_rows(of_pairs, (), pairs))
+        counts, units = cells[where[some], None].astype(np.float64), unit_of_row[row[some], None]
+        np.add.at(out, row[some], interpret(stable.log_gamma_ratio, a.T[column[some]], counts, units))
     return out
 
 
@@ -211,11 +211,7 @@ def _look_up_counts(
     return out
 
 
-of_pairs = jax.jit(lambda pairs: log_gamma.log_gamma_ratio(*pairs))
-"""log Gamma(a + x) / Gamma(a) for pairs of arrays a and x, or with a unit, the third."""
-
-
 @jax.jit
 def _total(a: Array, rows: tuple[Array, Array]) -> Array:
     counts, unit = (jnp.asarray(part, jnp.result_type(float)) for part in rows)
-    return log_gamma.log_gamma_ratio(a[None], jnp.nan_to_num(counts)[:, None, :], unit[:, None]).sum(axis=-1)
+    return stable.log_gamma_ratio(a[None], jnp.nan_to_num(counts)[:, None, :], unit[:, None]).sum(axis=-1)

@@ -141,6 +141,6 @@ def find_places(layout: Layout, families: Mapping[str, Family], arrays: Mapping[
 
 
 def join_places(places: Array, segments: Segments) -> Array:
-    """The places of segments, in the stead of those of their categories."""
+    """The places of segments from those of the categories that they join."""
     sizes = [*chain.from_iterable(segments), 1]
     return either.take(np.repeat(np.arange(len(sizes), dtype=np.int32), sizes), places)

@@ -33,7 +33,7 @@ from bayesnb.families.base import Params
 from bayesnb.model.declarations import fill_hyperpriors, hyperpriors, sample_hyperparameters
 from bayesnb.rows.checks import check_rows, count_rows
 from bayesnb.rows.labelled_rows import Specification, check_labels
-from bayesnb.rows.statistics import pooled_statistics
+from bayesnb.rows.sufficient_statistics import pooled_statistics
 
 
 @promote_dtypes

@@ -1,4 +1,4 @@
-"""Edges of cells of about equal mass, found whatever the labels, and counts of cells, which merge if edges agree."""
+"""Edges of bins of about equal mass, found whatever the labels, and counts of bins, which merge if edges agree."""
 
 from __future__ import annotations
 
@@ -10,30 +10,31 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.placement import Array, as_array, known, pytree
-from bayesnb.families.parts.statistics import NormalStatistics, Statistics, without
+from bayesnb.families.parts.statistics import Statistics, without
 from bayesnb.families.parts.support import Axes, require_axes, require_finite_numbers
+from bayesnb.families.priors.normal_inverse_gamma import NormalStatistics
 
 NO_EDGE = np.inf
-"""What fills up the edges of columns with fewer cells than others, and the atoms of cells that are intervals."""
+"""What pads the edges of columns with fewer bins than others, and the point masses of bins that are intervals."""
 
 MOST_ROWS = 1 << 17
 """Of more rows every second, third, ... one is looked at: a quantile is then right to .003."""
 
-FEWEST_CELLS, MOST_CELLS = 2, 256
+FEWEST_BINS, MOST_BINS = 2, 256
 
 
-def find_edges(x: Array, weight: Array | None, num_cells: int) -> tuple[Array, Array]:
-    """Edges [D, G - 1] of numpy rows [N, D] with these weights [N], and the atoms [D, G]: values that repeat.
+def find_edges(x: Array, weight: Array | None, num_bins: int) -> tuple[Array, Array]:
+    """Edges [D, G - 1] of numpy rows [N, D] with these weights [N], and the point masses [D, G]: values that repeat.
 
-    A value as heavy as an average cell is a cell of its own, and the other cells hold about as many rows as each other.
-    An edge is half-way between two values. If there are no more values than cells, each has its cell.
+    A value as heavy as an average bin is a bin of its own, and the other bins hold about as many rows as each other.
+    An edge is half-way between two values. If there are no more values than bins, each has its bin.
     """
     if weight is not None:
         x, weight = x[weight > 0], weight[weight > 0]
     step = -(-len(x) // MOST_ROWS) or 1
     x, weight = x[::step], None if weight is None else weight[::step]
-    edges = np.full((x.shape[1], num_cells - 1), NO_EDGE)
-    atoms = np.full((x.shape[1], num_cells), NO_EDGE)
+    edges = np.full((x.shape[1], num_bins - 1), NO_EDGE)
+    points = np.full((x.shape[1], num_bins), NO_EDGE)
     columns = x.T.astype(np.float64, order="C")
     if weight is None:
         columns.sort(axis=1)  # NaN behind all numbers
@@ -41,14 +42,14 @@ def find_edges(x: Array, weight: Array | None, num_cells: int) -> tuple[Array, A
         values, mass = _values(column, weight)
         if not len(values):
             continue
-        cell = _cells(mass, num_cells)
-        first = np.flatnonzero(np.diff(cell)) + 1  # the first value of each cell but the lowest
+        own = _bins(mass, num_bins)
+        first = np.flatnonzero(np.diff(own)) + 1  # the first value of each bin but the lowest
         low, high = values[first - 1], values[first]
         middle = low + 0.5 * (high - low)
         edges[d, : len(first)] = np.where(middle > low, middle, high)  # between neighbours among floats lies nothing
-        atom = (np.bincount(cell)[cell] == 1) & (mass > 1.0)
-        atoms[d, cell[atom]] = values[atom]
-    return edges, atoms
+        point = (np.bincount(own)[own] == 1) & (mass > 1.0)
+        points[d, own[point]] = values[point]
+    return edges, points
 
 
 def _values(column: Array, weight: Array | None) -> tuple[Array, Array]:
@@ -62,19 +63,19 @@ def _values(column: Array, weight: Array | None) -> tuple[Array, Array]:
     return values, np.bincount(place, weights=weight[seen], minlength=len(values))
 
 
-def _cells(mass: Array, num_cells: int) -> Array:
-    """The cell of each value, 0, 1, ... in order, for values of these masses."""
-    if len(mass) <= num_cells:
+def _bins(mass: Array, num_bins: int) -> Array:
+    """The bin of each value, 0, 1, ... in order, for values of these masses."""
+    if len(mass) <= num_bins:
         return np.arange(len(mass))
     heavy = np.zeros(len(mass), bool)
-    # each heavy value may also cut one cell of others in two
-    most = (num_cells - 1) // 2
-    candidates = np.flatnonzero(mass * num_cells >= mass.sum())
+    # each heavy value may also cut one bin of others in two
+    most = (num_bins - 1) // 2
+    candidates = np.flatnonzero(mass * num_bins >= mass.sum())
     heavy[candidates[np.argsort(-mass[candidates], kind="stable")[:most]]] = True
     rest = np.where(heavy, 0.0, mass)
-    bins = num_cells - 2 * int(heavy.sum())
+    free = num_bins - 2 * int(heavy.sum())
     middle = np.cumsum(rest) - 0.5 * rest
-    group = np.minimum((middle / rest.sum() * bins).astype(int), bins - 1)
+    group = np.minimum((middle / rest.sum() * free).astype(int), free - 1)
     new = np.ones(len(mass), bool)
     new[1:] = (np.diff(group) > 0) | heavy[1:] | heavy[:-1]
     return np.cumsum(new) - 1
@@ -93,10 +94,10 @@ def check_edges(given: Any) -> Array:
     shown = known(edges)
     if shown is None:
         return edges
-    if shown.ndim not in (1, 2, 3) or shown.dtype.kind not in "iuf" or not 1 <= shown.shape[-1] < MOST_CELLS:
+    if shown.ndim not in (1, 2, 3) or shown.dtype.kind not in "iuf" or not 1 <= shown.shape[-1] < MOST_BINS:
         raise ValueError(
-            f"Histogram: edges are numbers between cells, [E] for all columns or a row for each, from 1 to "
-            f"{MOST_CELLS - 1}, got an array of shape {shown.shape} and type {shown.dtype}"
+            f"Histogram: edges are numbers between bins, [E] for all columns or a row for each, from 1 to "
+            f"{MOST_BINS - 1}, got an array of shape {shown.shape} and type {shown.dtype}"
         )
     last = shown == NO_EDGE
     before, after = shown[..., :-1], shown[..., 1:]
@@ -109,9 +110,9 @@ def check_edges(given: Any) -> Array:
 
 @pytree
 class HistogramStatistics(Statistics):
-    """``counts`` [K, D, G] of cells, and ``log_base`` [K, D]: how far numbers lie in the tails, in scales, times -1.
+    """``counts`` [K, D, G] of bins, and ``log_base`` [K, D]: how far numbers lie in the tails, in scales, times -1.
 
-    ``edges`` [K, D, G - 1] and ``atoms`` [K, D, G] are those of the cells, alike for all classes.
+    ``edges`` [K, D, G - 1] and point masses ``atoms`` [K, D, G] are alike for all classes.
     """
 
     counts: Array
@@ -122,8 +123,8 @@ class HistogramStatistics(Statistics):
     axes: ClassVar[Axes] = (("counts", "KDG"), ("log_base", "KD"), ("edges", "KDE"), ("atoms", "KDG"))
 
     def axis_sizes(self, num_classes: int) -> Mapping[str, int]:
-        columns, cells = np.shape(self.counts)[-2:]
-        return {"K": num_classes, "D": columns, "G": cells, "E": cells - 1}
+        columns, bins = np.shape(self.counts)[-2:]
+        return {"K": num_classes, "D": columns, "G": bins, "E": bins - 1}
 
     @property
     def num_columns(self) -> int:
@@ -138,28 +139,23 @@ class HistogramStatistics(Statistics):
             raise ValueError(f"{owner}: counts must not be negative")
         check_edges(self.edges)
         if np.isnan(self.atoms).any() or any((table != table[:1]).any() for table in (self.edges, self.atoms)):
-            raise ValueError(f"{owner}: all classes must have the same edges and atoms, without NaN")
+            raise ValueError(f"{owner}: all classes must have the same edges and point masses, without NaN")
 
     def merge(self, other: Self) -> Self:
         """The statistics of both sets of rows together.
 
         Raises:
-            ValueError: if their cells are known to differ.
+            ValueError: if their bins are known to differ.
         """
-        if not same_cells(self.edges, other.edges):
+        if not same_bins(self.edges, other.edges):
             raise ValueError(
                 "statistics of Histogram can be merged only if their edges are the same: resolve the model on some "
                 "rows first, model.resolve(X, y), or give edges"
             )
-        counts, log_base = self.counts + other.counts, self.log_base + other.log_base
-        return type(self)(counts, log_base, self.edges, self.atoms)
-
-    def pool(self) -> Self:
-        counts, log_base = (table.sum(axis=0, keepdims=True) for table in (self.counts, self.log_base))
-        return type(self)(counts, log_base, self.edges[:1], self.atoms[:1])
+        return super().merge(other)
 
     def spread_classes(self, places: Array) -> Self:
-        first = np.zeros(len(places), np.intp)  # all classes have the same cells
+        first = np.zeros(len(places), np.intp)  # all classes have the same bins
         return replace(super().spread_classes(places), edges=self.edges[first], atoms=self.atoms[first])
 
     def minus(self, part: Self) -> Self:
@@ -169,7 +165,7 @@ class HistogramStatistics(Statistics):
 
 @pytree
 class ViewStatistics(HistogramStatistics):
-    """The statistics of cells, and ``count``, ``mean`` and ``squares`` [K, D] of the same numbers, as for a Normal."""
+    """The statistics of bins, and ``count``, ``mean`` and ``squares`` [K, D] of the same numbers, as for a Normal."""
 
     count: Array
     mean: Array
@@ -178,17 +174,17 @@ class ViewStatistics(HistogramStatistics):
     axes = (*HistogramStatistics.axes, *NormalStatistics.axes)
 
     @classmethod
-    def join(cls, cells: HistogramStatistics, moments: NormalStatistics) -> Self:
+    def join(cls, bins: HistogramStatistics, moments: NormalStatistics) -> Self:
         """Both statistics of the same rows."""
-        return cls(cells.counts, cells.log_base, cells.edges, cells.atoms, moments.count, moments.mean, moments.squares)
+        return cls(bins.counts, bins.log_base, bins.edges, bins.atoms, moments.count, moments.mean, moments.squares)
 
     def of(self, family: Any) -> HistogramStatistics | NormalStatistics:
         """Those of one of the families."""
-        return self.moments if family.statistics_type is NormalStatistics else self.cell_counts
+        return self.moments if family.statistics_type is NormalStatistics else self.bin_counts
 
     @property
-    def cell_counts(self) -> HistogramStatistics:
-        """Those of the cells alone."""
+    def bin_counts(self) -> HistogramStatistics:
+        """Those of the bins alone."""
         return HistogramStatistics(self.counts, self.log_base, self.edges, self.atoms)
 
     @property
@@ -201,24 +197,24 @@ class ViewStatistics(HistogramStatistics):
         self.moments.check(block, num_classes)
 
     def merge(self, other: Self) -> Self:
-        if not same_cells(self.edges, other.edges):
+        if not same_bins(self.edges, other.edges):
             raise ValueError(
-                "statistics of numbers in several views can be merged only if their cells are the same, and each fit "
+                "statistics of numbers in several views can be merged only if their bins are the same, and each fit "
                 "finds its own: fit with temper=False or likelihoods 'normal', or resolve a model, model.resolve(X, y)"
             )
-        return self.join(self.cell_counts.merge(other.cell_counts), self.moments.merge(other.moments))
+        return self.join(self.bin_counts.merge(other.bin_counts), self.moments.merge(other.moments))
 
     def pool(self) -> Self:
-        return self.join(self.cell_counts.pool(), self.moments.pool())
+        return self.join(self.bin_counts.pool(), self.moments.pool())
 
     def spread_classes(self, places: Array) -> Self:
-        return self.join(self.cell_counts.spread_classes(places), self.moments.spread_classes(places))
+        return self.join(self.bin_counts.spread_classes(places), self.moments.spread_classes(places))
 
     def minus(self, part: Self) -> Self:
-        return self.join(self.cell_counts.minus(part.cell_counts), self.moments.minus(part.moments))
+        return self.join(self.bin_counts.minus(part.bin_counts), self.moments.minus(part.moments))
 
     def require_part(self, part: Self, block: str) -> None:
-        self.cell_counts.require_part(part.cell_counts, block)
+        self.bin_counts.require_part(part.bin_counts, block)
         self.moments.require_part(part.moments, block)
 
     @property
@@ -226,7 +222,7 @@ class ViewStatistics(HistogramStatistics):
         return self.count
 
 
-def same_cells(edges: Array, others: Array) -> bool:
+def same_bins(edges: Array, others: Array) -> bool:
     """False if these edges [..., D, E] are known to differ, in the first class of each."""
     a, b = known(edges), known(others)
     if a is None or b is None or not a.size or not b.size:
@@ -236,10 +232,10 @@ def same_cells(edges: Array, others: Array) -> bool:
     return a.shape == b.shape and bool((a.astype(kind) == b.astype(kind)).all())
 
 
-def cell_mass(counts: Array, edges: Array) -> Array:
-    """The share of each cell in all rows, [D, G], from counts of all classes; 0 for cells that a column does not have.
+def bin_mass(counts: Array, edges: Array) -> Array:
+    """The share of each bin in all rows, [D, G], from counts of all classes; 0 for padding bins.
 
-    A cell without rows has half the share of the smallest one with rows, so that it can have some later.
+    A bin without rows has half the share of the smallest one with rows, so that it can have some later.
     """
     counts = jnp.asarray(counts, jnp.result_type(float))
     real = jnp.concatenate([jnp.ones((*edges.shape[:-1], 1), bool), jnp.isfinite(edges)], axis=-1)
@@ -247,3 +243,15 @@ def cell_mass(counts: Array, edges: Array) -> Array:
     share = jnp.where(counts > 0, counts, jnp.where(jnp.isfinite(least), 0.5 * least, 1.0))
     share = jnp.where(real, share, 0.0)
     return share / share.sum(axis=-1, keepdims=True)
+
+
+def require_exact(x: Array, block: str) -> None:
+    """Raise ValueError if float64 would round an integer cell: cells of one value may be several."""
+    if x.dtype.kind not in "iu" or x.dtype.itemsize < 8:
+        return
+    odd = next((cell for cell in x[(x > 2**53) | (x < -(2.0**53))].tolist() if cell != float(cell)), None)
+    if odd is not None:
+        raise ValueError(
+            f"block {block!r} holds {odd}, which floating point would round to {float(odd):.0f}: subtract a constant "
+            "from the column, or convert it to floating point if rounding does no harm"
+        )

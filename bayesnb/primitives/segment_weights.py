@@ -1,9 +1,9 @@
-"""The weights of segments of cells whose probabilities are Dirichlet, of all rows and without each row in turn.
+"""The weights of segments of bins whose probabilities are Dirichlet, of all rows and without each row in turn.
 
 They are numpy's for numpy arrays: a trace with JAX's form has so much work that it would be compiled, for each number
 of columns, and the sums over segmentations with it: of 57 columns those take 6 ms by numpy and 51 by JAX, and a fit is
 to take 50. Leave-one-out of rows of different weights is a compiled loop: 5,000 rows of 57 columns take 6 s by it, and
-25 ms a row by the general way, ``families.priors.segments.left_out``, which makes a table of all cells for each row.
+25 ms a row by the general way of a family, which sums over all segmentations for each row.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from bayesnb.arrays.compute import interpret
 from bayesnb.arrays.loops import compiled, in_threads, part_of_loops, row_blocks
 from bayesnb.arrays.own_primitives import Shape, with_host_body
 from bayesnb.arrays.placement import Array
-from bayesnb.numerics.log_gamma import log_gamma_ratio
+from bayesnb.numerics.stable import log_gamma_ratio
 
 BLOCK_BYTES = 1 << 19
 """A block of columns whose logs are taken together stays in cache."""
 
 
-def segment_sums(cells: Array) -> Array:
-    """Sums over the cells from i to j >= i, [..., G, G]; added up from i, not subtracted."""
-    size = cells.shape[-1]
+def segment_sums(bins: Array) -> Array:
+    """Sums over the bins from i to j >= i, [..., G, G]; added up from i, not subtracted."""
+    size = bins.shape[-1]
     later = jnp.triu(jnp.ones((size, size), bool))
-    return jnp.cumsum(jnp.where(later, cells[..., None, :], 0.0), axis=-1)
+    return jnp.cumsum(jnp.where(later, bins[..., None, :], 0.0), axis=-1)
 
 
 def _on_host(mass: Array, counts: Array, totals: Array) -> tuple[Array, Array]:
@@ -56,7 +56,7 @@ def segment_weights(mass: Array, counts: Array, totals: Array) -> tuple[Array, A
     """log prod_k Gamma(A q + c_k) / (Gamma(A q) (q (A + n_k))^c_k) of segments, [..., A, D, G, G], and the rest,
     log prod_k Gamma(A) (A + n_k)^n_k / Gamma(A + n_k), [..., A, D].
 
-    ``mass`` [..., D, G] and ``counts`` [..., K, D, G] of cells are added up over the cells from i to j, n_k over all;
+    ``mass`` [..., D, G] and ``counts`` [..., K, D, G] of bins are added up over the bins from i to j, n_k over all;
     ``totals`` A are [..., A]. In units of what all rows are worth, A + n_k, nothing large is left to cancel.
     """
     front = mass.shape[:-2]
@@ -108,16 +108,16 @@ def _log_ratio(a: float, x: float, unit: float) -> float:
     return logs - y * (1 / 12 - v * (1 / 360 - v * (1 / 1260 - v * (1 / 1680 - v / 1188))))
 
 
-def left_out_logs(cells: Array, y: Array, weight: Array, parts: tuple[Array, Array, Array, Array]) -> Array:
-    """log p(cell | k, all rows but this one) of numpy rows [N, D], averaged over segments and totals, [N, K, D].
+def left_out_logs(bins: Array, y: Array, weight: Array, parts: tuple[Array, Array, Array, Array]) -> Array:
+    """log p(bin | k, all rows but this one) of numpy rows [N, D], averaged over segments and totals, [N, K, D].
 
-    ``cells`` are codes, negative where missing: 0 there. ``parts`` are ``mass`` [D, G], ``counts`` [K, D, G] of all
+    ``bins`` are codes, negative where missing: 0 there. ``parts`` are ``mass`` [D, G], ``counts`` [K, D, G] of all
     rows, the totals [A], and the log of the posterior probability of each segment and total, [A, D, G, G].
     """
     mass, counts, totals, log_share = (np.ascontiguousarray(part, np.float64) for part in parts)
     rows = np.asarray(y, np.int64), np.asarray(weight, np.float64)
-    out = np.zeros((len(cells), len(counts), len(mass)))
-    _leave_out(np.ascontiguousarray(cells, np.int64), *rows, mass, counts, totals, log_share, out)
+    out = np.zeros((len(bins), len(counts), len(mass)))
+    _leave_out(np.ascontiguousarray(bins, np.int64), *rows, mass, counts, totals, log_share, out)
     return out
 
 
@@ -133,11 +133,11 @@ ROUNDINGS = 4.0 * float(np.finfo(np.float64).eps)
 
 @compiled
 def _leave_out(
-    cells: Array, y: Array, weight: Array, mass: Array, counts: Array, totals: Array, log_share: Array, out: Array
+    bins: Array, y: Array, weight: Array, mass: Array, counts: Array, totals: Array, log_share: Array, out: Array
 ) -> None:
-    """Without the row the probability of a segment that holds its cell changes by 1 / p(row | segment, other rows).
+    """Without the row the probability of a segment that holds its bin changes by 1 / p(row | segment, other rows).
 
-    Those of other segments change alike, and they have no say in the cell. So a row costs the segments of its cell.
+    Those of other segments change alike, and they have no say in the bin. So a row costs the segments of its bin.
     """
     num_classes, num_columns, size = counts.shape
     q, inside, above = np.empty((size, size)), np.empty((num_classes, size, size)), np.empty(num_classes)
@@ -150,8 +150,8 @@ def _leave_out(
                     inside[k, i, j] = counts[k, d, j] + (inside[k, i, j - 1] if j > i else 0.0)
         for k in range(num_classes):
             rows[k] = inside[k, 0, size - 1]
-        for n in range(cells.shape[0]):
-            g, own, w, top = cells[n, d], y[n], weight[n], -np.inf
+        for n in range(bins.shape[0]):
+            g, own, w, top = bins[n, d], y[n], weight[n], -np.inf
             if g < 0 or mass[d, g] == 0.0:
                 continue
             rest = rows[own] - w
