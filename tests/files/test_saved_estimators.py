@@ -28,14 +28,13 @@ def with_column(schema, **changes):
         (with_column(OF_FRAME, values=(2.0, 1.0)), "values of column 'a' must be different, and in order"),
         (with_column(OF_FRAME, name="b"), "columns of the schema must have different names"),
         (with_column(OF_FRAME, kind="own"), "must have the vectorizer or the family of its kind"),
-        (replace(OF_FRAME, informative=(5,)), "informative of the schema must be positions of its columns"),
         (replace(OF_FRAME, columns=(Column("a", "skip"),)), "columns of the schema must not all be left out"),
         (with_column(OF_CODES, values=(0, 1)), "values of a column of an array must be codes 0, 1, ..."),
         (with_column(OF_CODES, values=range(0)), "values of a column of an array must be codes 0, 1, ..."),
         (with_column(OF_CODES, width=2), "width of column '' must be a number of columns of an array, got 2"),
         (with_column(OF_NUMBERS, width=0), "width of column '' must be a number of columns of an array, got 0"),
         (with_column(OF_NUMBERS, width=1 << 40), "width of column '' must be a number of columns of an array"),
-        (BlocksSchema({"other": PARTS["one"]}), "part 'other' of the schema must have its name, got 'one'"),
+        (BlocksSchema({"one": with_column(PARTS["one"], width=0)}), "must be a number of columns of an array, got 0"),
     ],
 )  # fmt: skip
 def test_a_schema_that_no_fit_makes_is_refused(schema, sentence):

@@ -51,7 +51,7 @@ def altered():
         "structure must be one of": replace(average, structure="tree"),
         "some part of it would change when loaded": replace(best, parents=circle),
         "power of the forests and the powers of the features belong together": replace(best, power=np.float64(0.5)),
-        "pairs must be those of the model's columns, .0,.": replace(average, posterior=words, pairs=flags),
+        "pairs must be those of the model's columns and classes": replace(average, posterior=words, pairs=flags),
     }
 
 

@@ -24,7 +24,7 @@ from bayesnb.arrays.placement import allow_promotion, fields_of
 from bayesnb.families import Family, NormalScores
 from bayesnb.families.parts.statistics import Statistics
 from bayesnb.files.storage.saved_estimators import LEARNED
-from bayesnb.files.storage.saved_results import effects_of, kept_beside, rebuild
+from bayesnb.files.storage.saved_results import effects_of, kept_beside
 from bayesnb.files.storage.version_0_1_0 import renew
 from bayesnb.fits.averaged import AveragedPosterior
 from bayesnb.fits.bootstrap import Bootstrap
@@ -118,11 +118,6 @@ def is_result(value: Any) -> bool:
     """Whether a value can be saved."""
     results = (Classifier, NaiveBayes, ModelStatistics, Bootstrap, MultiLabel)
     return isinstance(value, results) or type(value) is NaiveBayesClassifier
-
-
-def decode_result(code: Any, arrays: Arrays) -> Any:
-    """The decoded result, checked as strictly as user input; ValueError, KeyError or TypeError if it is not valid."""
-    return rebuild(decode(code, arrays))
 
 
 def decode(code: Any, arrays: Arrays) -> Any:

@@ -55,8 +55,8 @@ def save(fit: object, path: Target) -> None:
         ...     nb.load(f"{folder}/fit.safetensors").predict([[1, 0]])
         array([0])
     """
-    from bayesnb.files.storage.encoding import Arrays, decode_result, encode, is_result  # imports data frames
-    from bayesnb.files.storage.saved_results import same_result
+    from bayesnb.files.storage.encoding import Arrays, decode, encode, is_result  # imports data frames
+    from bayesnb.files.storage.saved_results import rebuild, same_result
 
     if not is_result(fit):
         raise StorageError(f"save takes a bayesnb fit, estimator, model or statistics, got {type(fit).__name__}")
@@ -65,7 +65,7 @@ def save(fit: object, path: Target) -> None:
     arrays: Arrays = {}
     try:
         code = encode(fit, arrays)
-        again = decode_result(code, arrays)
+        again = rebuild(decode(code, arrays))
     except (ValueError, TypeError, AttributeError) as error:
         raise StorageError(f"this {type(fit).__name__} cannot be saved: {error}") from error
     if not same_result(getattr(fit, "fit_", fit), getattr(again, "fit_", again)):
@@ -91,13 +91,14 @@ def load(path: Source) -> Any:
         >>> nb.load(file.getvalue())
         NaiveBayes({'flags': Bernoulli(), 'vitals': Normal()}, class_concentration=1.0, num_classes=2)
     """
-    from bayesnb.files.storage.encoding import decode_result
+    from bayesnb.files.storage.encoding import decode
+    from bayesnb.files.storage.saved_results import rebuild
 
     header, arrays = read_format(path, KIND, VERSION, "nb.save")
     for array in arrays.values():
         array.setflags(write=False)
     try:
-        return decode_result(header["result"], arrays)
+        return rebuild(decode(header["result"], arrays))
     except Exception as error:  # a malformed header can raise anything
         problem = str(error) if isinstance(error, ValueError) else f"it cannot be read, {type(error).__name__} {error}"
         raise StorageError(f"{name_of(path)} does not contain a valid bayesnb result: {problem}") from error

@@ -52,50 +52,39 @@ def _(estimator: NaiveBayesClassifier) -> Any:
     return estimator
 
 
-def check_schema(schema: AnySchema, *, may_skip_all: bool = False) -> None:
-    """Raise ValueError unless the schema is one that fitting could have produced; a block of several may be skipped."""
-    if isinstance(schema, BlocksSchema):
-        for name, part in schema.parts.items():
-            check_schema(part, may_skip_all=True)
-            if part.prefix != name:
-                raise ValueError(f"part {name!r} of the schema must have its name, got {part.prefix!r}")
-        if not schema.used:
-            raise ValueError("parts of the schema must not all be left out")
-        return
-    for column in schema.columns:
-        _check_column(column, named=schema.named)
-    places = schema.informative
-    if list(places) != sorted({*places} & {*range(schema.width)}):
-        raise ValueError(f"informative of the schema must be positions of its columns, in order, got {places!r}")
-    if schema.family is not None:
-        schema.family.__post_init__()  # the checks of its constructor
-    if len(set(schema.names)) < schema.width:
+def check_schema(schema: AnySchema) -> None:
+    """Raise ValueError unless columns are used, and each is one that fitting could have produced."""
+    for part in schema.parts.values() if isinstance(schema, BlocksSchema) else [schema]:
+        for column in part.columns:
+            _check_column(column, named=part.named)
+        for family in (part.family, *(column.family for column in part.columns)):
+            if family is not None:
+                family.__post_init__()  # the checks of its constructor
+    if len({*schema.names}) < len(schema.names):
         raise ValueError(f"columns of the schema must have different names, got {schema.names}")
-    if {column.kind for column in schema.columns} <= {SKIP} and not may_skip_all:
+    if not schema.blocks:
         raise ValueError("columns of the schema must not all be left out")
 
 
 def _check_column(column: Column, *, named: bool) -> None:
-    kind, family, values, width = column.kind, column.family, column.values, column.width
-    cells, most = str if column.text else bool | int | float, 1 if named or kind == "categorical" else MOST_COLUMNS
-    if kind not in (*KINDS, "words", "own", SKIP):
-        raise ValueError(f"a column of the schema must have a kind, got {column!r}")
+    kind, values, most = column.kind, column.values, 1 if named or column.kind == "categorical" else MOST_COLUMNS
     read = isinstance(column, WordColumn) and vectorizer_of(column.vectorizer) is not None
-    if (kind == "words") != read or (kind == "own") != (family is not None):
+    if (
+        kind not in (*KINDS, "words", "own", SKIP)
+        or (kind == "words") != read
+        or (kind == "own") != bool(column.family)
+    ):
         raise ValueError(f"column {column.name!r} must have the vectorizer or the family of its kind, got {column!r}")
-    if family is not None:
-        family.__post_init__()
-    if (kind in ("words", "own")) != bool(column.own_block):
-        raise ValueError(f"own_block of column {column.name!r} must be the name of a block, got {column.own_block!r}")
     if column.text and kind not in ("bernoulli", "categorical", "words", SKIP):
         raise ValueError(f"column {column.name!r} is {kind} and cannot contain text")
-    if not 0 < width <= most:
-        raise ValueError(f"width of column {column.name!r} must be a number of columns of an array, got {width}")
-    if not named and (values != (range(len(values)) if kind == "categorical" else ()) or values == range(0)):
-        raise ValueError(f"values of a column of an array must be codes 0, 1, ..., got {values!r}")
+    if not 0 < column.width <= most:
+        raise ValueError(f"width of column {column.name!r} must be a number of columns of an array, got {column.width}")
     if not named:
+        if values != (range(len(values)) if kind == "categorical" else ()) or values == range(0):
+            raise ValueError(f"values of a column of an array must be codes 0, 1, ..., got {values!r}")
         return
+    cells = str if column.text else bool | int | float
     if not all(isinstance(value, cells) and value == value for value in values):
         raise ValueError(f"values of column {column.name!r} must be texts or numbers, as its cells are, got {values!r}")
-    if values != in_order(set(values)) or (kind == "bernoulli" and len(values) != 2):
+    if values != in_order({*values}) or (kind == "bernoulli" and len(values) != 2):
         raise ValueError(f"values of column {column.name!r} must be different, and in order, got {values!r}")

@@ -7,7 +7,7 @@ the fit, since the host computes equal functions of equal numbers alike. Where t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import singledispatch
 from typing import Any
@@ -29,8 +29,7 @@ from bayesnb.fits.em import EMEstimate
 from bayesnb.fits.empirical import EmpiricalPosterior
 from bayesnb.fits.multilabel import MultiLabel
 from bayesnb.fits.nuts import HierarchicalDraws
-from bayesnb.forests.fit import add_pairs
-from bayesnb.forests.layout import category_sizes
+from bayesnb.forests.fit import add_pairs, forest_statistics
 from bayesnb.forests.posterior import ForestPosterior, ForestStatistics
 from bayesnb.forests.structures import STRUCTURES
 from bayesnb.model.declarations import hyperpriors
@@ -40,7 +39,7 @@ from bayesnb.numerics.covariances import variances
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.rows import arguments
-from bayesnb.rows.checks import accepts, check_fit, columns_behind, match_statistics
+from bayesnb.rows.checks import check_fit, columns_behind, match_statistics
 from bayesnb.rows.sufficient_statistics import ModelStatistics, same_sums
 
 EFFECTS: Mapping[type, tuple[str, ...]] = {
@@ -58,47 +57,33 @@ def kept_beside(result: Any) -> dict[str, Any]:
     """What a file has besides the causes: class probabilities that were replaced, and a model to the bit."""
     if not isinstance(result, Posterior):
         return {}
-    model, probs = update(result.prior, result.statistics), result.model.class_probs
-    kept = {} if _same_bits(probs, result.prior.class_probs) else {"class_probs": probs}
-    same = _same_bits(_for_population(model, kept.get("class_probs")), result.model)
-    return kept if same else kept | {"model": result.model}
+    probs = result.model.class_probs
+    kept = {} if same_result(probs, result.prior.class_probs, bits=True) else {"class_probs": probs}
+    model = update(result.prior, result.statistics, kept.get("class_probs"))
+    return kept if same_result(model, result.model, bits=True) else kept | {"model": result.model}
 
 
-def update(prior: NaiveBayes, statistics: ModelStatistics) -> NaiveBayes:
+def update(prior: NaiveBayes, statistics: ModelStatistics, class_probs: Any = None) -> NaiveBayes:
     """The posterior model, or those of all labels, in the precision of its parts whatever JAX's setting is."""
-    step = _update if np.ndim(prior.class_concentration) < 2 else _update_each
-    return _in_own_precision(step, prior, statistics)
+    double = any(getattr(leaf, "dtype", None) == np.float64 for leaf in jax.tree.leaves((prior, statistics)))
+    with jax.enable_x64(double):
+        model = compute(_update if np.ndim(prior.class_concentration) < 2 else _update_each, prior, statistics)
+    return model if class_probs is None else model.with_class_probs(class_probs)
 
 
 _update, _update_each = jax.jit(NaiveBayes.update), jax.jit(jax.vmap(NaiveBayes.update))
 
 
-def _in_own_precision(function: Any, *args: Any) -> Any:
-    with jax.enable_x64(any(getattr(leaf, "dtype", None) == np.float64 for leaf in jax.tree.leaves(args))):
-        return compute(function, *args)
+def same_result(one: Any, other: Any, *, bits: bool = False) -> bool:
+    """True if two results have the same structure, and their numbers are equal up to rounding, or to the bit."""
 
+    def are_alike(a: Any, b: Any) -> bool:
+        (kind, known), (wanted, array) = ((type(leaf), np.asarray(leaf)) for leaf in (a, b))
+        same = (kind, known.dtype, known.shape) == (wanted, array.dtype, array.shape)
+        return (same and known.tobytes() == array.tobytes()) or (not bits and same_sums(known, array))
 
-def _for_population(model: NaiveBayes, class_probs: Any) -> NaiveBayes:
-    return model if class_probs is None else model.with_class_probs(class_probs)
-
-
-def same_result(one: Any, other: Any) -> bool:
-    """True if two results have the same structure, and their numbers are equal up to rounding."""
-    return _are_alike(one, other, lambda a, b: _bits(a) == _bits(b) or same_sums(a, b))
-
-
-def _same_bits(one: Any, other: Any) -> bool:
-    return _are_alike(one, other, lambda a, b: _bits(a) == _bits(b))
-
-
-def _are_alike(one: Any, other: Any, compare: Callable[[Any, Any], bool]) -> bool:
     (leaves, structure), (others, wanted) = map(jax.tree.flatten, (one, other))
-    return str(structure) == str(wanted) and all(map(compare, leaves, others))
-
-
-def _bits(leaf: Any) -> tuple[Any, ...]:
-    array = np.asarray(leaf)
-    return type(leaf), array.dtype, array.shape, array.tobytes()
+    return str(structure) == str(wanted) and all(map(are_alike, leaves, others))
 
 
 @singledispatch
@@ -248,9 +233,9 @@ def _(result: Posterior) -> Any:
         terms = {"start_log_evidence": result.start_log_evidence, "log_hyperprior": result.log_hyperprior}
         require_finite_numbers("EmpiricalPosterior", **terms)
     probs = vars(result).get("class_probs")
-    if given is not None and not _same_bits(given.class_probs, prior.class_probs):
+    if given is not None and not same_result(given.class_probs, prior.class_probs, bits=True):
         probs = given.class_probs
-    model = _for_population(update(prior, result.statistics), probs)
+    model = update(prior, result.statistics, probs)
     if given is not None and not same_result(given, model):
         raise ValueError("the model of a posterior must be its prior, updated by its statistics")
     return replace(result, model=model if given is None else given)
@@ -260,7 +245,7 @@ def _(result: Posterior) -> Any:
 def _(result: AveragedPosterior) -> Any:
     posterior = rebuild(result.posterior)
     _check_by_feature("log_odds", result.log_odds, posterior.model.columns)
-    _, pooled = _in_own_precision(update_both, posterior.prior, posterior.statistics)
+    _, pooled = compute(update_both, posterior.prior, posterior.statistics)
     return replace(result, posterior=posterior, pooled=pooled)
 
 
@@ -268,28 +253,22 @@ def _(result: AveragedPosterior) -> Any:
 def _(result: ForestPosterior) -> Any:
     posterior, pairs, power = rebuild(result.posterior), result.pairs, result.power
     pairs.check()
-    families, columns = posterior.model.families, posterior.model.columns
     if result.structure not in STRUCTURES:
         raise ValueError(f"structure must be one of {list(STRUCTURES)}, got {result.structure!r}")
-    layout = replace(result, posterior=posterior).layout
-    sizes = tuple(size for name, family in families.items() for size in category_sizes(family, columns[name] or 0))
-    of_columns = tuple(size for size in sizes if size)
-    children = {*layout.reals, *layout.others} if of_columns else set()
-    known = pairs.categories.sizes == of_columns and {*pairs.blocks} == children
-    if not known or not all(
-        accepts(families[name], one) and columns_behind(families[name], one) == columns[name]
-        for name, one in pairs.blocks.items()
-    ):
-        raise ValueError(f"pairs must be those of the model's columns, {sizes}, got {pairs.categories.sizes!r}")
-    if pairs.reals.num_columns != layout.count(layout.reals):
-        raise ValueError(f"pairs must be those of the model's columns, {columns}, got {pairs.reals.num_columns} reals")
-    if pairs.num_classes != len(posterior.statistics.class_counts):
-        raise ValueError(f"pairs must be those of the model's classes, got {pairs.num_classes}")
+    none: dict[str, Any] = {name: np.zeros((0, columns or 0)) for name, columns in posterior.prior.columns.items()}
+    of_none = forest_statistics(posterior.prior, none["x"] if posterior.prior.single else none, np.zeros(0, int)).pairs
+    if _layout(of_none) != _layout(pairs):
+        raise ValueError(f"pairs must be those of the model's columns and classes, got {_layout(pairs)}")
     if power is not None and posterior.powers is None:
         raise ValueError("the power of the forests and the powers of the features belong together")
     if power is not None and not (np.ndim(power) == 0 and 0 <= float(power) < np.inf):
         raise ValueError(f"power must be one number, finite and not negative, got {power!r}")
     return replace(add_pairs(posterior, pairs, result.structure), power=power)
+
+
+def _layout(tree: Any) -> str:
+    """The structure of a pytree, and the shapes of its arrays."""
+    return str(jax.tree.map(np.shape, tree))
 
 
 @rebuild.register
