@@ -19,7 +19,7 @@ from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import allow_promotion, to_double
-from bayesnb.families import MultivariateNormal, Normal, Views
+from bayesnb.families import Normal, Views
 from bayesnb.families.hyperparameters import values_of
 from bayesnb.families.parts.support import BOUND, require_axes, require_finite_numbers
 from bayesnb.families.views import num_powers
@@ -35,7 +35,6 @@ from bayesnb.forests.structures import STRUCTURES
 from bayesnb.model.declarations import hyperpriors
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.spelling import CONSTRAINTS
-from bayesnb.numerics.covariances import variances
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.rows import arguments
@@ -151,24 +150,13 @@ def _check_resolved(family: Any, block: str, num_classes: int, num_columns: int)
         if not (np.abs(np.asarray(values[name], float)) <= LARGEST_CELL).all():
             raise ValueError(f"block {block!r}: {name} must be at most {LARGEST_CELL:.2g}, because it is squared")
     double = {name: _clip(np.asarray(values[name], np.float64), letters) for name, letters in family.axes}
-    type(family)(**{**structure, **values, **double, **_without_zeros(family, double)})
+    type(family)(**{**structure, **values, **double})
 
 
-@singledispatch
-def _without_zeros(family: Any, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What stands for scales of zero, which data may give but users may not."""
-    del family, values
-    return {}
-
-
-_without_zeros.register(Normal, lambda _, values: {"rate": np.where(values["rate"] == 0, 1.0, values["rate"])})
-
-
-@_without_zeros.register(MultivariateNormal)
-def _(family: Any, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    del family
-    idle = (variances(values["scale"]) == 0)[..., None]
-    return {"scale": values["scale"] + np.eye(values["scale"].shape[-1]) * idle}
+@_check_resolved.register(Normal)
+def _(family: Any, block: str, num_classes: int, num_columns: int) -> None:
+    rate = np.where(np.equal(family.rate, 0), 1.0, family.rate)  # of constant columns; users may not give zero
+    _check_resolved.dispatch(object)(family._replace(rate=rate), block, num_classes, num_columns)
 
 
 @_check_resolved.register(Views)
@@ -180,9 +168,9 @@ def _(family: Any, block: str, num_classes: int, num_columns: int) -> None:
 def _clip(value: np.ndarray[Any, Any], letters: str) -> np.ndarray[Any, Any]:
     """The values clipped to the bounds for users' hyperparameters, which data of extreme scale can exceed."""
     if letters.endswith("DD"):  # a correlation matrix stays positive definite
-        roots = np.sqrt(np.diagonal(value, axis1=-2, axis2=-1))
-        roots = np.where(roots > 0, roots, 1.0)
-        value = value / roots[..., None, :] / roots[..., :, None]
+        sizes = np.diagonal(value, axis1=-2, axis2=-1)
+        roots = np.sqrt(np.where(sizes > 0, sizes, 1.0))
+        value = value / roots[..., None, :] / roots[..., :, None] + np.eye(value.shape[-1]) * (sizes == 0)[..., None]
     size = np.abs(value)
     return np.where((size > 0) & np.isfinite(size), np.sign(value) * np.clip(size, 1 / BOUND, BOUND), value)
 
