@@ -105,7 +105,7 @@ def test_forests_of_histograms_are_saved(fit, tmp_path):
     again = nb.load(tmp_path / "forest")
     assert again.segments == fit.segments
     laws.equal(again, fit, rtol=0)
-    with pytest.raises(ValueError, match="segments must share out the categories of each column"):
+    with pytest.raises(ValueError, match="some part of it would change when loaded"):
         nb.save(replace(fit, segments=((5, 8), *fit.segments[1:])), tmp_path / "odd")
 
 
