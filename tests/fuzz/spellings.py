@@ -18,6 +18,7 @@ Tables = dict[str, Any]
 """Latents by site, each with the class as its first axis."""
 
 A, B, LOC, STRENGTH = np.array([2.0, 1.5, 3.0]), 2.5, np.array([0.5, 2.0, -1.0]), 0.5
+MATRIX = 2.0 * np.eye(3) + 0.5
 SIMPLEX, WORDS, PI = np.array([1.5, 2.0, 1.25, 3.0]), np.array([1.5, 2.0, 1.25]), np.array([1.5, 2.5])
 
 
@@ -130,6 +131,28 @@ KNOWN_VARIANCE = (
 )
 
 
+def wishart(site: str, law: Any, covariance: Any, **parameters: Any) -> Spelling:
+    """A latent matrix of which the covariance is a function, and a mean that follows it."""
+    return Spelling(
+        {site: lambda *_: law(), "mu": lambda o, v: dist.MultivariateNormal(LOC, o(covariance(v[site]) / STRENGTH))},
+        lambda v: {"loc": v["mu"], "covariance": covariance(v[site])},
+        lambda v: {"loc": v["mu"]} | {name: value(v[site]) for name, value in parameters.items()},
+    )
+
+
+INVERSE_WISHART = (
+    wishart("covariance", lambda: dist.InverseWishart(5.5, MATRIX), same, covariance_matrix=same),
+    wishart("covariance", lambda: dist.InverseWishart(5.5, MATRIX), same, scale_tril=jnp.linalg.cholesky),
+    wishart("precision", lambda: dist.Wishart(5.5, rate_matrix=MATRIX), jnp.linalg.inv, precision_matrix=same),
+)
+
+
+def with_covariance(total_count: Any, **parameters: Any) -> dist.Distribution:
+    """Rows of reals, which have no total."""
+    del total_count
+    return dist.MultivariateNormal(**parameters)
+
+
 class Kind(NamedTuple):
     """A family: its rows, prior, parameter, spellings and the cells' distribution; False if the row is one cell."""
 
@@ -150,4 +173,6 @@ KINDS = {
                         dist.Multinomial, False),
     "normal": Kind(REALS, nb.Normal(LOC, STRENGTH, A, B), "", INVERSE_GAMMA, dist.Normal),
     "known variance": Kind(REALS, nb.NormalKnownVariance(A, LOC, STRENGTH), "", KNOWN_VARIANCE, dist.Normal),
+    "covariance": Kind(REALS, nb.MultivariateNormal(loc=LOC, strength=STRENGTH, df=5.5, scale=MATRIX), "",
+                       INVERSE_WISHART, with_covariance, False),
 }  # fmt: skip

@@ -5,18 +5,16 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from jax.scipy.special import logit
 from numpyro.distributions.transforms import SigmoidTransform
 from numpyro.ops.indexing import Vindex
 
 import bayesnb as nb
-from tests.recognition.case import FLAGS, PI, Y3, D, K, N, accept
+from tests.recognition.case import FLAGS, PI, Y3, D, K, accept
 
 A, B = np.array([2.0, 1.5, 3.0]), 2.5
 MODEL = nb.NaiveBayes(nb.Bernoulli(A, B), class_concentration=PI, num_classes=K)
 COLUMNS = nb.NaiveBayes({f"x{d}": nb.Bernoulli(A[d], B) for d in range(D)}, class_concentration=PI, num_classes=K)
 beta = accept(MODEL, lambda v: {"class_probs": v["pi"], "x_probs": v["theta"]}, FLAGS)
-columns_first = accept(MODEL, lambda v: {"class_probs": v["pi"], "x_probs": v["theta"].T}, FLAGS)
 site_a_class = accept(
     MODEL, lambda v: {"class_probs": v["pi"], "x_probs": jnp.stack([v["theta0"], v["theta1"]])}, FLAGS
 )
@@ -39,71 +37,12 @@ def gathered(X, y):
         numpyro.sample("x", dist.Bernoulli(theta[y]).to_event(1), obs=X)
 
 
-@columns_first
-def class_axis_last(X, y):
-    pi = classes()
-    with numpyro.plate("classes", K), numpyro.plate("words", D):
-        theta = numpyro.sample("theta", dist.Beta(A[:, None], B))
-    with numpyro.plate("rows", len(y)):
-        y = numpyro.sample("y", dist.Categorical(pi), obs=y)
-        numpyro.sample("x", dist.Bernoulli(theta.T[y]).to_event(1), obs=X)
-
-
-@columns_first
-def indexed_in_the_last_axis(X, y):
-    pi = classes()
-    theta = numpyro.sample("theta", dist.Beta(A[:, None], B).expand([D, K]).to_event(2))
-    with numpyro.plate("rows", len(y)):
-        y = numpyro.sample("y", dist.Categorical(pi), obs=y)
-        numpyro.sample("x", dist.Independent(dist.Bernoulli(theta[:, y].T), 1), obs=X)
-
-
-@beta
-def expanded_without_plates(X, y):
-    pi = classes()
-    theta = numpyro.sample("theta", dist.Beta(A, B).expand([K, D]))
-    y = numpyro.sample("y", dist.Categorical(pi).expand([N]), obs=y)
-    numpyro.sample("x", dist.Bernoulli(theta[y]), obs=X)
-
-
 @beta
 def no_plate_at_all(X, y):
     pi = classes()
     theta = numpyro.sample("theta", dist.Beta(A, B), sample_shape=(K,))
     y = numpyro.sample("y", dist.Categorical(pi), obs=y)
     numpyro.sample("x", dist.Bernoulli(theta[y]), obs=X)
-
-
-@beta
-def a_product_with_one_hot(X, y):
-    pi, theta = classes(), table()
-    with numpyro.plate("rows", len(y)):
-        y = numpyro.sample("y", dist.Categorical(pi), obs=y)
-        numpyro.sample("x", dist.Bernoulli(jax.nn.one_hot(y, K) @ theta).to_event(1), obs=X)
-
-
-@site_a_class
-def where(X, y):
-    pi = classes()
-    with numpyro.plate("words", D):
-        theta0 = numpyro.sample("theta0", dist.Beta(A, B))
-        theta1 = numpyro.sample("theta1", dist.Beta(A, B))
-    with numpyro.plate("rows", len(y)):
-        y = numpyro.sample("y", dist.Categorical(pi), obs=y)
-        numpyro.sample("x", dist.Bernoulli(jnp.where(y[:, None] == 1, theta1, theta0)).to_event(1), obs=X)
-
-
-@site_a_class
-def a_site_a_class_in_a_stack(X, y):
-    pi = classes()
-    words = numpyro.plate("words", D)
-    parts = []
-    for k in range(K):
-        with words:
-            parts.append(numpyro.sample(f"theta{k}", dist.Beta(A, B)))
-    with numpyro.plate("rows", len(y)):
-        y = numpyro.sample("y", dist.Categorical(pi), obs=y)
-        numpyro.sample("x", dist.Bernoulli(jnp.stack(parts)[y]).to_event(1), obs=X)
 
 
 @site_a_class
@@ -124,14 +63,6 @@ def vindex(X, y):
         numpyro.sample("x", dist.Bernoulli(Vindex(theta)[y[:, None], jnp.arange(D)]).to_event(1), obs=X)
 
 
-@beta
-def take_of_logits(X, y):
-    pi, theta = classes(), table()
-    with numpyro.plate("rows", len(y)):
-        y = numpyro.sample("y", dist.Categorical(pi), obs=y)
-        numpyro.sample("x", dist.Bernoulli(logits=jnp.take(logit(theta), y, axis=0)).to_event(1), obs=X)
-
-
 @accept(MODEL, lambda v: {"class_probs": v["pi"], "x_probs": 1.0 - v["absent"]}, FLAGS)
 def flipped(X, y):
     pi = classes()
@@ -150,16 +81,6 @@ def dirichlet_of_two(X, y):
     with numpyro.plate("rows", len(y)):
         y = numpyro.sample("y", dist.Categorical(pi), obs=y)
         numpyro.sample("x", dist.Bernoulli(theta[y][..., 1]).to_event(1), obs=X)
-
-
-@beta
-def beta_by_mean_and_concentration(X, y):
-    pi = classes()
-    with numpyro.plate("classes", K, dim=-2), numpyro.plate("words", D, dim=-1):
-        theta = numpyro.sample("theta", dist.BetaProportion(A / (A + B), A + B))
-    with numpyro.plate("rows", len(y)):
-        y = numpyro.sample("y", dist.Categorical(pi), obs=y)
-        numpyro.sample("x", dist.Bernoulli(theta[y]).to_event(1), obs=X)
 
 
 @accept(MODEL, lambda v: {"class_probs": v["pi"], "x_probs": jax.nn.sigmoid(v["eta"])}, FLAGS)

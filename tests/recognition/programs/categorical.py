@@ -1,6 +1,5 @@
 """Spellings of one model: Categorical features, theta_kd ~ Dirichlet(a)."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
@@ -9,7 +8,7 @@ from numpyro.ops.indexing import Vindex
 
 import bayesnb as nb
 from tests.recognition.case import CODES, PI, C, D, K, accept
-from tests.recognition.programs.parts import by_class, by_column, rows, table
+from tests.recognition.programs.parts import by_class, rows, table
 
 A = np.array([1.5, 2.0, 1.25, 3.0])
 MODEL = nb.NaiveBayes(nb.Categorical(C, A), class_concentration=PI, num_classes=K)
@@ -20,39 +19,10 @@ def spelled(probs):
     return accept(MODEL, lambda v: {"class_probs": v["pi"], "x_probs": probs(v["theta"])}, CODES)
 
 
-def stacked(v):
-    return {"class_probs": v["pi"], "x_probs": jnp.stack([v["theta0"], v["theta1"]])}
-
-
 @spelled(lambda v: v)
 def gathered(X, y):
     theta = table("theta", PRIOR)
     rows(X, y, lambda y: dist.Categorical(theta[y]))
-
-
-@spelled(lambda v: v)
-def logits(X, y):
-    theta = table("theta", PRIOR)
-    rows(X, y, lambda y: dist.Categorical(logits=jnp.log(theta)[y]))
-
-
-@spelled(lambda v: v)
-def softmax(X, y):
-    theta = table("theta", PRIOR)
-    rows(X, y, lambda y: dist.Categorical(probs=jax.nn.softmax(jnp.log(theta[y]), axis=-1)))
-
-
-@spelled(lambda v: v)
-def one_hot(X, y):
-    theta = numpyro.sample("theta", PRIOR.expand([K, D]).to_event(2))
-    rows(X, y, lambda y: dist.Categorical(jnp.einsum("nk,kdc->ndc", jax.nn.one_hot(y, K), theta)))
-
-
-@spelled(lambda v: jnp.moveaxis(v, 0, 1))
-def class_axis_in_the_middle(X, y):
-    with numpyro.plate("classes", K), numpyro.plate("columns", D):
-        theta = numpyro.sample("theta", PRIOR)
-    rows(X, y, lambda y: dist.Categorical(jnp.swapaxes(theta[:, y], 0, 1)))
 
 
 @spelled(lambda v: v)
@@ -65,18 +35,6 @@ def vindex(X, y):
 def one_long_axis_of_classes_and_columns(X, y):
     theta = numpyro.sample("theta", PRIOR, sample_shape=(K * D,))
     rows(X, y, lambda y: dist.Categorical(theta[y[:, None] * D + jnp.arange(D)]))
-
-
-@accept(MODEL, stacked, CODES)
-def where(X, y):
-    first, second = (by_column(f"theta{k}", PRIOR) for k in range(K))
-    rows(X, y, lambda y: dist.Categorical(jnp.where(y[:, None, None] == 1, second, first)))
-
-
-@accept(MODEL, stacked, CODES)
-def a_site_a_class(X, y):
-    theta = jnp.stack([by_column(f"theta{k}", PRIOR) for k in range(K)])
-    rows(X, y, lambda y: dist.Categorical(jnp.take(theta, y, axis=0)))
 
 
 SIZES = (2, 4, 3)

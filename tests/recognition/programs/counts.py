@@ -5,12 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from jax.scipy.special import logit
-from numpyro.distributions.transforms import AffineTransform, ExpTransform, PowerTransform
+from numpyro.distributions.transforms import AffineTransform, PowerTransform
 
 import bayesnb as nb
-from tests.recognition.case import COUNTS, PI, TOTALS, TRIALS, D, K, accept
-from tests.recognition.programs.parts import by_class, by_column, rows, table
+from tests.recognition.case import COUNTS, PI, TOTALS, TRIALS, K, accept
+from tests.recognition.programs.parts import by_class, rows, table
 
 POSITIVE, ABOVE_1 = dist.constraints.positive, dist.constraints.greater_than(1.0)
 SHAPE, RATE = np.array([2.0, 3.0, 1.5]), 0.5
@@ -21,38 +20,10 @@ def poisson(name, rate):
     return accept(POISSON, lambda v: {"class_probs": v["pi"], "x_rate": rate(v[name])}, COUNTS)
 
 
-def rates(v):
-    return {"class_probs": v["pi"], "x_rate": jnp.stack([v["rate0"], v["rate1"]])}
-
-
 @poisson("rate", lambda v: v)
 def poisson_gathered(X, y):
     rate = table("rate", dist.Gamma(SHAPE, RATE))
     rows(X, y, lambda y: dist.Poisson(rate[y]))
-
-
-@poisson("rate", jnp.transpose)
-def poisson_class_axis_last(X, y):
-    rate = numpyro.sample("rate", dist.Gamma(SHAPE[:, None], RATE).expand([D, K]).to_event(2))
-    rows(X, y, lambda y: dist.Poisson(rate[:, y].T))
-
-
-@poisson("rate", lambda v: v)
-def poisson_one_hot(X, y):
-    rate = numpyro.sample("rate", dist.Gamma(SHAPE, RATE).to_event(1), sample_shape=(K,))
-    rows(X, y, lambda y: dist.Poisson(jax.nn.one_hot(y, K) @ rate))
-
-
-@poisson("log_rate", jnp.exp)
-def poisson_gamma_in_disguise_of_a_logarithm(X, y):
-    log_rate = table("log_rate", dist.TransformedDistribution(dist.Gamma(SHAPE, RATE), ExpTransform().inv))
-    rows(X, y, lambda y: dist.Poisson(jnp.exp(log_rate)[y]))
-
-
-@poisson("waiting", lambda v: 1.0 / v)
-def poisson_inverse_gamma_on_a_waiting_time(X, y):
-    waiting = table("waiting", dist.InverseGamma(SHAPE, RATE))
-    rows(X, y, lambda y: dist.Poisson(1.0 / waiting[y]))
 
 
 @poisson("rate", lambda v: v)
@@ -61,18 +32,6 @@ def poisson_gamma_in_another_unit(X, y):
         "rate", dist.TransformedDistribution(dist.Gamma(SHAPE, 5.0), AffineTransform(0.0, 5.0 / RATE, POSITIVE))
     )
     rows(X, y, lambda y: dist.Poisson(jnp.take(rate, y, axis=0)))
-
-
-@accept(POISSON, rates, COUNTS)
-def poisson_where(X, y):
-    first, second = (by_column(f"rate{k}", dist.Gamma(SHAPE, RATE)) for k in range(K))
-    rows(X, y, lambda y: dist.Poisson(jnp.where(y[:, None], second, first)))
-
-
-@accept(POISSON, rates, COUNTS)
-def poisson_a_site_a_class(X, y):
-    rate = jnp.stack([by_column(f"rate{k}", dist.Gamma(SHAPE, RATE)) for k in range(K)], axis=-1)
-    rows(X, y, lambda y: dist.Poisson(rate.T[y]))
 
 
 EXPONENTIAL = nb.NaiveBayes(nb.Poisson(1.0, RATE), class_concentration=PI, num_classes=K)
@@ -103,39 +62,10 @@ def binomial(name, probs):
     return accept(BINOMIAL, lambda v: {"class_probs": v["pi"], "x_probs": probs(v[name])}, COUNTS)
 
 
-def probs(v):
-    return {"class_probs": v["pi"], "x_probs": jnp.stack([v["theta0"], v["theta1"]])}
-
-
 @binomial("theta", lambda v: v)
 def binomial_gathered(X, y):
     theta = table("theta", dist.Beta(A, B))
     rows(X, y, lambda y: dist.Binomial(TRIALS, theta[y]))
-
-
-@binomial("theta", lambda v: v)
-def binomial_of_logits(X, y):
-    theta = table("theta", dist.Beta(A, B))
-    rows(X, y, lambda y: dist.Binomial(TRIALS, logits=logit(theta)[y]))
-
-
-@binomial("theta", jnp.transpose)
-def binomial_class_axis_last(X, y):
-    with numpyro.plate("classes", K), numpyro.plate("columns", D):
-        theta = numpyro.sample("theta", dist.Beta(A[:, None], B))
-    rows(X, y, lambda y: dist.Binomial(TRIALS, theta[:, y].T))
-
-
-@binomial("theta", lambda v: v)
-def binomial_one_hot(X, y):
-    theta = table("theta", dist.Beta(A, B))
-    rows(X, y, lambda y: dist.Binomial(jnp.full(D, TRIALS), jax.nn.one_hot(y, K) @ theta))
-
-
-@binomial("failure", lambda v: 1.0 - v)
-def binomial_flipped(X, y):
-    failure = table("failure", dist.Beta(B, A))
-    rows(X, y, lambda y: dist.Binomial(TRIALS, 1 - failure[y]))
 
 
 @binomial("odds", lambda v: v / (1.0 + v))
@@ -143,18 +73,6 @@ def binomial_odds(X, y):
     prior = dist.TransformedDistribution(dist.Beta(B, A), [PowerTransform(-1.0), AffineTransform(-1.0, 1.0, ABOVE_1)])
     odds = table("odds", prior)
     rows(X, y, lambda y: dist.Binomial(TRIALS, logits=jnp.log(odds[y])))
-
-
-@accept(BINOMIAL, probs, COUNTS)
-def binomial_where(X, y):
-    first, second = (by_column(f"theta{k}", dist.Beta(A, B)) for k in range(K))
-    rows(X, y, lambda y: dist.Binomial(TRIALS, jnp.where(y[:, None] == 0, first, second)))
-
-
-@accept(BINOMIAL, probs, COUNTS)
-def binomial_a_site_a_class(X, y):
-    theta = jnp.stack([numpyro.sample(f"theta{k}", dist.Beta(A, B).to_event(1)) for k in range(K)])
-    rows(X, y, lambda y: dist.Binomial(TRIALS, jnp.take(theta, y, axis=0)))
 
 
 @accept(
@@ -184,39 +102,9 @@ def multinomial_gathered(X, y):
 
 
 @multinomial("theta", lambda v: v)
-def multinomial_of_logits(X, y):
-    theta = by_class("theta", WORDS)
-    rows(X, y, lambda y: dist.Multinomial(X.sum(axis=-1), logits=jnp.log(theta)[y]), event=0)
-
-
-@multinomial("theta", lambda v: v)
 def multinomial_softmax(X, y):
     theta = by_class("theta", WORDS)
     rows(X, y, lambda y: dist.Multinomial(X.sum(axis=-1), jax.nn.softmax(jnp.log(theta[y]) + 3.0)), event=0)
-
-
-@multinomial("theta", lambda v: v)
-def multinomial_one_hot(X, y):
-    theta = numpyro.sample("theta", WORDS, sample_shape=(K,))
-    rows(X, y, lambda y: dist.Multinomial(X.sum(axis=-1), jax.nn.one_hot(y, K) @ theta), event=0)
-
-
-@multinomial("theta", lambda v: v)
-def multinomial_class_axis_last(X, y):
-    theta = numpyro.sample("theta", WORDS.expand([K]).to_event(1)).T
-    rows(X, y, lambda y: dist.Multinomial(X.sum(axis=-1), theta[:, y].T), event=0)
-
-
-@accept(MULTINOMIAL, probs, COUNTS)
-def multinomial_where(X, y):
-    first, second = (numpyro.sample(f"theta{k}", WORDS) for k in range(K))
-    rows(X, y, lambda y: dist.Multinomial(X.sum(axis=-1), jnp.where((y > 0)[:, None], second, first)), event=0)
-
-
-@accept(MULTINOMIAL, probs, COUNTS)
-def multinomial_a_site_a_class(X, y):
-    theta = jnp.concatenate([numpyro.sample(f"theta{k}", WORDS)[None] for k in range(K)])
-    rows(X, y, lambda y: dist.Multinomial(X.sum(axis=-1), jnp.take(theta, y, axis=0)), event=0)
 
 
 @accept(

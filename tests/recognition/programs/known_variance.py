@@ -5,11 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from numpyro.distributions.transforms import AffineTransform
 
 import bayesnb as nb
 from tests.recognition.case import COUNTS, PI, REALS, D, K, accept
-from tests.recognition.programs.parts import by_column, rows, table
+from tests.recognition.programs.parts import rows, table
 
 LOC, SCALE, VARIANCE = np.array([0.5, 2.0, -1.0]), 1.5, np.array([1.0, 4.0, 2.0])
 OF_CLASSES = np.array([[1.0, 4.0, 2.0], [0.5, 1.0, 8.0]])
@@ -44,25 +43,6 @@ def a_precision_as_an_argument(X, y, precision):
 def a_scale_a_class_and_column(X, y):
     mu = table("mu", MEAN)
     rows(X, y, lambda y: dist.Normal(jax.nn.one_hot(y, K) @ mu, jnp.sqrt(OF_CLASSES)[y]))
-
-
-@known(VARIANCE, lambda v: v["mu"].T)
-def class_axis_last(X, y):
-    mu = numpyro.sample("mu", dist.Normal(LOC[:, None], SCALE).expand([D, K]).to_event(2))
-    rows(X, y, lambda y: dist.Normal(mu[:, y].T, VARIANCE**0.5))
-
-
-@known(VARIANCE, lambda v: -v["loss"])
-def minus_the_mean(X, y):
-    loss = table("loss", dist.Normal(-LOC, SCALE))
-    rows(X, y, lambda y: dist.Normal(-loss[y], np.sqrt(VARIANCE)))
-
-
-@known(VARIANCE, lambda v: jnp.stack([v["mu0"], v["mu1"]]))
-def a_site_a_class_shifted_and_scaled(X, y):
-    law = dist.TransformedDistribution(dist.Normal(jnp.zeros(D), 1.0), AffineTransform(LOC, SCALE))
-    first, second = by_column("mu0", law), by_column("mu1", law)
-    rows(X, y, lambda y: dist.Normal(jnp.where((y == 1)[:, None], second, first), np.sqrt(VARIANCE)))
 
 
 @known(VARIANCE)

@@ -36,21 +36,6 @@ def observe(X, y, law):
     rows(X, y, law, event=0)
 
 
-@spelled(FULL, "covariance", lambda v: v)
-def full_covariance(X, y):
-    covariance = by_class("covariance", inverse_wishart())
-    mu = by_class("mu", mean(covariance))
-    observe(X, y, lambda y: dist.MultivariateNormal(mu[y], covariance[y]))
-
-
-@spelled(FULL, "covariance", lambda v: v)
-def full_root(X, y):
-    covariance = by_class("covariance", inverse_wishart())
-    root = jnp.linalg.cholesky(covariance)
-    mu = by_class("mu", dist.MultivariateNormal(LOC, scale_tril=root / np.sqrt(STRENGTH)))
-    observe(X, y, lambda y: dist.MultivariateNormal(mu[y], scale_tril=root[y]))
-
-
 @spelled(FULL, "precision", jnp.linalg.inv)
 def full_wishart_on_a_precision(X, y):
     precision = by_class("precision", dist.Wishart(DF, rate_matrix=SCALE))
@@ -67,52 +52,10 @@ def full_covariance_from_a_precision(X, y):
 
 
 @spelled(FULL, "covariance", lambda v: v)
-def full_one_hot(X, y):
-    covariance = numpyro.sample("covariance", inverse_wishart().expand([K]).to_event(1))
-    mu = numpyro.sample("mu", mean(covariance).to_event(1))
-
-    def law(y):
-        z = jax.nn.one_hot(y, K)
-        return dist.MultivariateNormal(z @ mu, jnp.einsum("nk,kij->nij", z, covariance))
-
-    observe(X, y, law)
-
-
-@spelled(FULL, "covariance", lambda v: v)
 def full_without_plates(X, y):
     covariance = numpyro.sample("covariance", inverse_wishart(), sample_shape=(K,))
     mu = numpyro.sample("mu", mean(covariance))
     observe(X, y, lambda y: dist.MultivariateNormal(mu.T[:, y].T, covariance[y]))
-
-
-def stacked(v):
-    return {name: jnp.stack([v[f"{site}{k}"] for k in range(K)]) for name, site in NAMES}
-
-
-NAMES = (("x_loc", "mu"), ("x_covariance", "covariance"))
-
-
-@accept(FULL, lambda v: {"class_probs": v["pi"], **stacked(v)}, REALS)
-def full_where(X, y):
-    covariances = [numpyro.sample(f"covariance{k}", inverse_wishart()) for k in range(K)]
-    means = [numpyro.sample(f"mu{k}", mean(covariances[k])) for k in range(K)]
-
-    def law(y):
-        second = y == 1
-        covariance = jnp.where(second[:, None, None], covariances[1], covariances[0])
-        return dist.MultivariateNormal(jnp.where(second[:, None], means[1], means[0]), covariance)
-
-    observe(X, y, law)
-
-
-@accept(FULL, lambda v: {"class_probs": v["pi"], **stacked(v)}, REALS)
-def full_a_site_a_class(X, y):
-    sites = []
-    for k in range(K):
-        covariance = numpyro.sample(f"covariance{k}", inverse_wishart())
-        sites.append((numpyro.sample(f"mu{k}", mean(covariance)), covariance))
-    mu, covariance = (jnp.stack(part) for part in zip(*sites, strict=True))
-    observe(X, y, lambda y: dist.MultivariateNormal(mu[y], covariance[y]))
 
 
 @spelled(SHARED, "covariance", lambda v: v)

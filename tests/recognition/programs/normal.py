@@ -43,33 +43,11 @@ def a_variance(X, y):
     rows(X, y, lambda y: dist.Normal(mu[y], jnp.sqrt(variance[y])))
 
 
-@own("variance", lambda v: v)
-def roots_before_the_index(X, y):
-    variance = table("variance", VARIANCE)
-    mu = table("mu", mean(variance))
-    scale = jnp.sqrt(variance)
-    rows(X, y, lambda y: dist.Normal(jnp.take(mu, y, axis=0), jax.nn.one_hot(y, K) @ scale))
-
-
 @own("tau", lambda tau: 1.0 / tau)
 def gamma_on_a_precision(X, y):
     tau = table("tau", dist.Gamma(SHAPE, RATE))
     mu = table("mu", dist.Normal(LOC, 1.0 / jnp.sqrt(STRENGTH * tau)))
     rows(X, y, lambda y: dist.Normal(mu[y], tau[y] ** -0.5))
-
-
-@own("scale", jnp.square)
-def inverse_gamma_in_disguise_of_a_scale(X, y):
-    scale = table("scale", dist.TransformedDistribution(VARIANCE, PowerTransform(0.5)))
-    mu = table("mu", dist.Normal(LOC, scale / np.sqrt(STRENGTH)))
-    rows(X, y, lambda y: dist.Normal(mu[y], scale[y]))
-
-
-@own("log_variance", jnp.exp)
-def inverse_gamma_in_disguise_of_a_logarithm(X, y):
-    log_variance = table("log_variance", dist.TransformedDistribution(VARIANCE, ExpTransform().inv))
-    mu = table("mu", mean(jnp.exp(log_variance)))
-    rows(X, y, lambda y: dist.Normal(mu[y], jnp.exp(0.5 * log_variance[y])))
 
 
 @own("variance", lambda v: v)
@@ -80,49 +58,11 @@ def a_power_of_a_gamma_and_a_shifted_normal(X, y):
     rows(X, y, lambda y: dist.Normal(mu[y], jnp.sqrt(variance)[y]))
 
 
-@accept(MODEL, lambda v: {"class_probs": v["pi"], "x_loc": v["mu"].T, "x_variance": v["variance"].T}, REALS)
-def class_axis_last(X, y):
-    with numpyro.plate("classes", K), numpyro.plate("columns", D):
-        variance = numpyro.sample("variance", dist.InverseGamma(SHAPE, RATE[:, None]))
-        mu = numpyro.sample("mu", dist.Normal(LOC[:, None], jnp.sqrt(variance / STRENGTH)))
-    rows(X, y, lambda y: dist.Normal(mu[:, y].T, jnp.sqrt(variance.T[y])))
-
-
 @accept(MODEL, lambda v: {"class_probs": v["pi"], "x_loc": v["mu"], "x_variance": v["variance"].T}, REALS)
 def one_axis_first_and_one_last(X, y):
     variance = numpyro.sample("variance", dist.InverseGamma(SHAPE, RATE[:, None]).expand([D, K]).to_event(2))
     mu = numpyro.sample("mu", dist.Normal(LOC, jnp.sqrt(variance.T / STRENGTH)).to_event())
     rows(X, y, lambda y: dist.Normal(mu[y], jnp.sqrt(variance[:, y]).T))
-
-
-def stacked(name):
-    return lambda v: {
-        "class_probs": v["pi"],
-        "x_loc": jnp.stack([v["mu0"], v["mu1"]]),
-        "x_variance": jnp.stack([v[f"{name}0"], v[f"{name}1"]]),
-    }
-
-
-@accept(MODEL, stacked("variance"), REALS)
-def where(X, y):
-    variances = [by_column(f"variance{k}", VARIANCE) for k in range(K)]
-    means = [by_column(f"mu{k}", mean(variances[k])) for k in range(K)]
-
-    def law(y):
-        second = (y == 1)[:, None]
-        return dist.Normal(jnp.where(second, means[1], means[0]), jnp.where(second, variances[1], variances[0]) ** 0.5)
-
-    rows(X, y, law)
-
-
-@accept(MODEL, stacked("variance"), REALS)
-def a_site_a_class(X, y):
-    sites = []
-    for k in range(K):
-        variance = numpyro.sample(f"variance{k}", VARIANCE.to_event(1))
-        sites.append((numpyro.sample(f"mu{k}", mean(variance).to_event(1)), variance))
-    mu, variance = (jnp.stack(part) for part in zip(*sites, strict=True))
-    rows(X, y, lambda y: dist.Normal(mu[y], jnp.sqrt(variance[y])))
 
 
 @own("variance", lambda v: v)
