@@ -1,7 +1,7 @@
 """Types of results that users read and never write; each loads when it is first used."""
 
 from bayesnb.files.storage.exported import ExportedClassifier as ExportedClassifier
-from bayesnb.files.storage.exported_estimator import ExportedEstimator as ExportedEstimator
+from bayesnb.files.storage.exported import ExportedEstimator as ExportedEstimator
 from bayesnb.fits.averaged import AveragedPosterior as AveragedPosterior
 from bayesnb.fits.averaged import FeatureInclusion as FeatureInclusion
 from bayesnb.fits.bootstrap import Bootstrap as Bootstrap

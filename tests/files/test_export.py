@@ -199,7 +199,7 @@ def test_wrong_rows_are_told_in_a_sentence(tmp_path):
         (one, X[:, :2], "block 'x' has 2 columns, the model has 3"),
         (one, X[0], r"must be an array \[N, D\], got shape \(3,\)"),
         (one, X.astype(str), "must hold numbers"),
-        (one, (X, X), r"block 'x' must be one array \[N, D\], got 2 arrays"),
+        (one, (X, X), r"block 'x' must be one array \[N, D\], got a tuple of 2"),
         (one, np.where(X, np.inf if DOUBLE else 1e39, 0.0), "block 'x', column 0: a cell must be a finite number"),
         (two, X, "the model has the blocks 'a', 'pair': X is a dict"),
         (two, {"a": X, "b": X}, "the names must be the same"),

@@ -18,8 +18,6 @@ import numpy as np
 from bayesnb.arrays.placement import is_traced, to_double
 from bayesnb.arrays.typing import Estimator
 from bayesnb.files.storage.exported import FUNCTIONS, KIND, NO_FLATBUFFERS, VERSION
-from bayesnb.files.storage.exported_estimator import describe_estimator
-from bayesnb.files.storage.operations import require_arithmetic
 from bayesnb.files.storage.results import StorageError, Target, is_named, write_content, write_format
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier
@@ -30,6 +28,9 @@ PLATFORMS = ("cpu", "cuda", "tpu")
 
 KNOWN_PLATFORMS = (*PLATFORMS, "rocm")
 """All platforms that JAX supports; it would silently accept any other name."""
+
+CHECKED = {"bernoulli", "categorical", "normal", "histogram", "poisson"}
+"""The likelihoods that take every row that is encoded; others check it once more."""
 
 
 def export(fit: Classifier | Estimator, path: Target, *, platforms: Sequence[str] = PLATFORMS) -> None:
@@ -97,9 +98,8 @@ def export(fit: Classifier | Estimator, path: Target, *, platforms: Sequence[str
             function = partial(_of_blocks, getattr(double, name), result.model)
             exported = jax.export.export(jax.jit(function), platforms=platforms)(rows)
             content = exported.serialize(vjp_order=1)  # with its gradient
-            require_arithmetic(jax.export.deserialize(content))  # otherwise load_exported would refuse it
             arrays[name] = np.frombuffer(content, np.uint8)
-        described = {} if estimator is None else {"estimator": describe_estimator(estimator, arrays)}
+        described = {} if estimator is None else {"estimator": _describe_estimator(estimator, arrays)}
     except ImportError as error:
         raise StorageError(NO_FLATBUFFERS) from error
     except Exception as error:  # JAX raises many types, depending on function and platform
@@ -158,3 +158,39 @@ def _rows(fit: Classifier) -> Any:
         parts = num_parts(fit.model.families[name])
         blocks[name] = (one,) * parts if parts > 1 else one
     return blocks["x"] if fit.model.single else blocks
+
+
+def _describe_estimator(estimator: Any, arrays: dict[str, Any]) -> dict[str, Any]:
+    """The estimator's columns and labels as JSON, which ``ExportedEstimator`` reads; arrays are added to ``arrays``.
+
+    Raises:
+        ValueError: for labels that are dates, and for a ``class_prior`` that was set after the fit.
+    """
+    from bayesnb.files.storage.encoding import encode
+    from bayesnb.frames.schema import Schema
+
+    estimator.require_prior_of_fit()
+    schema, classes = estimator.schema_, estimator.classes_
+    if classes.dtype.kind in "mM":
+        raise ValueError("its labels are dates: convert them to text or numbers")
+    kinds = {*schema.kinds}
+    is_plain = schema.named and schema.family is None and kinds <= {*CHECKED, "skip"}
+    is_numbers = isinstance(schema, Schema) and schema.single and kinds == {"normal"}
+    return {
+        "classes": [classes.tolist(), classes.dtype.str],
+        "feature_names": getattr(estimator, "feature_names_in_", np.array(None)).tolist(),
+        "likelihoods": encode(estimator.likelihoods, arrays),
+        "schema": encode(schema, arrays),
+        "plain": _describe_plain(schema.plain) if is_plain else None,
+        "num_numbers": len(schema.kinds) if is_numbers else None,
+    }
+
+
+def _describe_plain(rows: Any) -> dict[str, Any]:
+    """What encodes few rows, as JSON."""
+    fields = ("name", "kind", "text", "inferred", "values")
+    blocks = {
+        block: [{field: getattr(column, field) for field in fields} for column in columns]
+        for block, columns in rows.blocks.items()
+    }
+    return {"names": rows.names, "blocks": blocks, "single": rows.single}

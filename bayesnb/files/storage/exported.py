@@ -1,31 +1,29 @@
 """Load exported predictions and serve them, without NumPyro and data frames, so that a process starts quickly.
 
-An exported file is a program. ``load_exported`` accepts it only if every operation, also of the gradients, is
-arithmetic on arrays (``operations``): none reads files, calls Python, talks to other devices or calls native code, but
-for JAX's Cholesky factors and triangular solvers. A function from an untrusted source may still run forever, use much
-memory, or return something other than probabilities. Passing the bytes to ``jax.export`` directly skips these checks.
+An exported file is a program: load only files that you trust. Nothing in it is run before the first prediction, but a
+function from somebody else may run forever, use much memory, or make JAX call native code with wrong sizes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache, partial
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
+from typing import Any
 
 import jax
 import jax.export
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays import either
+from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.loops import require_jax
 from bayesnb.arrays.placement import on_host, pad_rows
-from bayesnb.arrays.typing import Array, Rows
-from bayesnb.files.storage.exported_estimator import ExportedEstimator
-from bayesnb.files.storage.operations import ForeignOperation, require_arithmetic
+from bayesnb.arrays.typing import Array, Rows, Table
 from bayesnb.files.storage.results import Source, StorageError, is_named, name_of, read_format
+from bayesnb.frames.columns import Column, PlainRows
 from bayesnb.numerics.log_prob import logsumexp
+
+HostArray = np.ndarray[Any, Any]
 
 KIND, VERSION = "bayesnb exported", 1
 """The kind of file, and the version of its format."""
@@ -39,12 +37,14 @@ NO_FLATBUFFERS = "to read and write functions JAX needs flatbuffers: pip install
 def load_exported(path: Source) -> ExportedClassifier | ExportedEstimator:
     """Load a file written by ``export``, ready to predict: an ``ExportedEstimator`` if an estimator was exported.
 
+    The file holds compiled functions, which are not checked: load only files that you trust.
+
     Args:
         path: The path of the file, its bytes, or a file that is open for reading bytes.
 
     Raises:
-        StorageError: if the file cannot be read, is damaged, was not written by ``export``, was written by a later
-            version of bayesnb or JAX, or has functions that do more than arithmetic, which are named and not run.
+        StorageError: if the file cannot be read, is damaged, or was not written by ``export`` or by a later version of
+            bayesnb or JAX.
 
     Example:
         >>> import io, bayesnb as nb
@@ -58,11 +58,7 @@ def load_exported(path: Source) -> ExportedClassifier | ExportedEstimator:
     header, arrays = read_format(path, KIND, VERSION, "nb.export")
     try:
         functions = {name: jax.export.deserialize(bytearray(arrays[name])) for name in FUNCTIONS}
-        for function in functions.values():
-            require_arithmetic(function)
         classifier = ExportedClassifier(header["fit"], functions)
-    except ForeignOperation as error:
-        raise StorageError(f"{name_of(path)} is refused, and nothing of it was run: it holds {error}") from error
     except ImportError as error:
         raise StorageError(NO_FLATBUFFERS) from error
     except Exception as error:  # malformed bytes can raise anything
@@ -103,7 +99,11 @@ class ExportedClassifier:
         ((rows,), _) = jax.tree.unflatten(one.in_tree, one.in_avals)
         self._single = not isinstance(rows, dict)
         by_name = {"x": rows} if self._single else rows
-        self._blocks = {name: _Block.of(block) for name, block in by_name.items()}
+        self._blocks = {
+            name: (block[0].shape[1], 2) if isinstance(block, tuple) else (block.shape[1], 1)
+            for name, block in by_name.items()
+        }
+        """The number of columns of each block, and of its arrays."""
         self._dtype, self.num_classes = one.out_avals[0].dtype, int(one.out_avals[0].shape[1])
 
         def of_blocks(function: jax.export.Exported, arrays: dict[str, Array]) -> jax.Array:
@@ -139,7 +139,7 @@ class ExportedClassifier:
         return self._answer("predict", X)
 
     def __repr__(self) -> str:
-        columns = ", ".join(f"{name}[{block.declared_columns}]" for name, block in self._blocks.items())
+        columns = ", ".join(f"{name}[{width}]" for name, (width, _) in self._blocks.items())
         platforms = ", ".join(self.functions["log_joint"].platforms)
         return f"ExportedClassifier({self.fit}, {columns}, {self.num_classes} classes, {self._dtype} on {platforms})"
 
@@ -182,58 +182,124 @@ class ExportedClassifier:
         if not all(type(x) is np.ndarray and x.ndim == 2 and x.dtype.kind in "fiub" for x in given.values()):
             return None
         num_rows = len(next(iter(given.values())))
-        shapes = {name: (num_rows, block.declared_columns * block.parts) for name, block in self._blocks.items()}
+        shapes = {name: (num_rows, width * parts) for name, (width, parts) in self._blocks.items()}
         return given if all(given[name].shape == shape for name, shape in shapes.items()) else None
 
     def _check_rows(self, X: Any) -> dict[str, Array]:
-        return _row_checks()(self._blocks, self._single, X)
+        """Rows as a model of as many columns and arrays takes them."""
+        from bayesnb.families import Family  # imports NumPyro
+        from bayesnb.rows.checks import check_shapes
+
+        known: dict[str, Any] = {**Family.known}
+        one, pair = known["Normal"](), known["Binomial"](None)
+        families = {name: one if parts == 1 else pair for name, (_, parts) in self._blocks.items()}
+        return check_shapes(families, self._single, X, {name: width for name, (width, _) in self._blocks.items()})
 
     def _unpack(self, arrays: dict[str, Array]) -> Any:
-        X = {name: block.unpack(arrays[name]) for name, block in self._blocks.items()}
+        X = {
+            name: arrays[name] if parts == 1 else (arrays[name][:, :width], arrays[name][:, width:])
+            for name, (width, parts) in self._blocks.items()
+        }
         return X["x"] if self._single else X
 
 
-@cache
-def _row_checks() -> Callable[..., dict[str, Array]]:
-    """The checks of rows, of blocks of exported functions besides families."""
-    from bayesnb.rows.checks import (
-        check_shapes,  # imports NumPyro
-        columns_in,
-        pack,
-    )
+class ExportedEstimator:
+    """An exported ``NaiveBayesClassifier``: it takes the same rows, with the same errors, and gives numpy arrays.
 
-    pack.register(_Block, _Block.pack)
-    columns_in.register(_Block, _Block.columns_in)
-    return check_shapes
+    Numbers are those of the exported functions, by default in float32. Sparse matrices are not supported. Few rows of
+    plain cells, as a service gets them, are encoded here. All others are encoded and checked by an estimator without a
+    fit, which is made from the file when it is first needed: it imports what the estimator does.
+
+    Attributes:
+        classifier: The ``ExportedClassifier`` of encoded rows.
+        classes_: Labels [K], sorted.
+        feature_names_in_: The names of the columns, or None if the estimator was fitted to an array.
+
+    Example:
+        >>> import io, bayesnb as nb
+        >>> X, y, file = [[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"], io.BytesIO()
+        >>> nb.export(nb.NaiveBayesClassifier("normal").fit(X, y), file, platforms=["cpu"])
+        >>> nb.load_exported(file.getvalue()).predict([[1.5], [9.0]]).tolist()
+        ['low', 'high']
+    """
+
+    def __init__(
+        self, classifier: ExportedClassifier, stored: Mapping[str, Any], arrays: Mapping[str, HostArray]
+    ) -> None:
+        self.classifier, self._stored, self._arrays = classifier, stored, arrays
+        labels, dtype = stored["classes"]
+        self.classes_ = np.array(labels, np.dtype(dtype))
+        if len(self.classes_) != classifier.num_classes:
+            raise ValueError(f"it has {len(self.classes_)} labels, and its functions {classifier.num_classes} classes")
+        names = stored["feature_names"]
+        self.feature_names_in_ = None if names is None else np.array(names, dtype=object)
+        plain = stored["plain"]
+        self._plain_rows = plain and PlainRows(
+            plain["names"],
+            {block: [Column(**column) for column in columns] for block, columns in plain["blocks"].items()},
+            plain["single"],
+        )
+
+    def predict(self, X: Table) -> HostArray:
+        """The most probable label of each row, [N]."""
+        return self.classes_[self.predict_log_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X: Table) -> HostArray:
+        """p(y = k | x), [N, K]."""
+        return np.asarray(self.classifier.predict_proba(self.encoded(X)))
+
+    def predict_log_proba(self, X: Table) -> HostArray:
+        """log p(y = k | x), [N, K]."""
+        return np.asarray(self.classifier.predict_log_proba(self.encoded(X)))
+
+    def predict_joint_log_proba(self, X: Table) -> HostArray:
+        """log p(y = k, x), [N, K], including multinomial coefficients."""
+        return np.asarray(self.classifier.log_joint(self.encoded(X)))
+
+    def encoded(self, X: Table) -> Rows:
+        """Checked rows as the functions take them."""
+        plain = self._plain_rows.encode(X) if self._plain_rows else _numbers(X, self._stored["num_numbers"])
+        return self._check_rows(X) if plain is None else plain
+
+    def __repr__(self) -> str:
+        return f"ExportedEstimator({self.classifier.fit}, classes {self.classes_.tolist()})"
+
+    def _check_rows(self, X: Any) -> Any:
+        from bayesnb.arrays.cells import dense
+        from bayesnb.rows.checks import check_rows
+
+        model = self._without_fit.fit_
+        encoded = self._without_fit.encoded(X)
+        rows = {block: dense(x) for block, x in encoded.items()} if isinstance(encoded, dict) else encoded  # of words
+        arrays = check_rows(model.families, model.single, rows)
+        return arrays["x"] if model.single else arrays
+
+    @cached_property
+    def _without_fit(self) -> Any:
+        """An estimator with the columns and labels of the file, and the model instead of a fit."""
+        from bayesnb.files.storage.encoding import decode
+        from bayesnb.files.storage.saved_estimators import check_schema
+        from bayesnb.sklearn.estimator import NaiveBayesClassifier
+        from bayesnb.sklearn.settings import specification
+
+        try:
+            likelihoods, schema = (decode(self._stored[part], dict(self._arrays)) for part in ("likelihoods", "schema"))
+            check_schema(schema)
+        except Exception as error:  # a malformed description can raise anything
+            raise StorageError(f"the file does not describe a valid estimator: {error!r}") from error
+        estimator: Any = NaiveBayesClassifier(likelihoods)
+        estimator.schema_, estimator.classes_, estimator.n_features_in_ = schema, self.classes_, len(schema.names)
+        if self.feature_names_in_ is not None:
+            estimator.feature_names_in_ = self.feature_names_in_
+        estimator.fit_ = specification("posterior", 1.0, schema, self.classes_)
+        estimator.prior_of_fit_ = estimator.class_prior
+        return estimator
 
 
-@dataclass(frozen=True)
-class _Block:
-    """The part of a family's interface that the row checks need: the number of columns and of arrays."""
-
-    declared_columns: int
-    parts: int
-
-    takes_sparse: ClassVar[bool] = False
-
-    @classmethod
-    def of(cls, block: Any) -> _Block:
-        parts = block if isinstance(block, tuple) else (block,)
-        return cls(parts[0].shape[1], len(parts))
-
-    def columns_in(self, x: Array) -> int:
-        return x.shape[1] // self.parts
-
-    def pack(self, parts: tuple[Array, ...], block: str) -> Array:
-        """Rows as one array; a pair is concatenated along columns."""
-        if len(parts) != self.parts:
-            expected = "a pair (successes, totals)" if self.parts == 2 else "one array [N, D]"
-            raise ValueError(f"block {block!r} must be {expected}, got {len(parts)} array{'s' * (len(parts) > 1)}")
-        shapes = {part.shape for part in parts}
-        if len(shapes) > 1:
-            raise ValueError(f"block {block!r}: successes and totals must have one shape, got {shapes}")
-        return parts[0] if self.parts == 1 else either.concatenate(parts, axis=1)
-
-    def unpack(self, x: Array) -> Any:
-        """The inverse of ``pack``."""
-        return x if self.parts == 1 else (x[:, : self.declared_columns], x[:, self.declared_columns :])
+def _numbers(X: Any, num_columns: int | None) -> HostArray | None:
+    """X itself if it is a numpy array of so many columns of finite numbers and NaN, else None."""
+    if num_columns is None or type(X) is not np.ndarray or X.ndim != 2 or X.dtype.kind not in "fiub":
+        return None
+    if X.shape[1] != num_columns or not X.size or (np.abs(X) > LARGEST_CELL).any():
+        return None
+    return X
