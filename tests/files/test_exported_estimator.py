@@ -124,6 +124,9 @@ def test_what_cannot_be_exported_or_loaded_is_said(make, tmp_path):
     clf, _, _, path = make("an array of numbers")
     with pytest.raises(nb.StorageError, match="class_prior was set to 'uniform' after the fit"):
         nb.export(deepcopy(clf).set_params(class_prior="uniform"), tmp_path / "other", platforms=["cpu"])
+    dated = nb.NaiveBayesClassifier().fit([[1.0], [2.0]], np.array(["2020-01-01", "2020-01-02"], "datetime64[D]"))
+    with pytest.raises(nb.StorageError, match="its labels are dates: convert them"):
+        nb.export(dated, tmp_path / "other.onnx")
     header, arrays = tensors.read(path)
     for change in ({"classes": [[1], "<i8"]}, {"classes": None}, {"plain": {"names": 1}}):
         tensors.write(tmp_path / "other", header | {"estimator": header["estimator"] | change}, arrays)

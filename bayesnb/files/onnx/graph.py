@@ -1,171 +1,218 @@
-"""A graph of ONNX operators as it is built: equal operations are one node, and what no output needs is left out.
+"""JAX's trace of a function of rows as a graph of ONNX operators, for any number of rows.
 
-It holds plain values, so that only ``to_bytes`` needs the package ``onnx``. Numbers are double, int64 or bool.
+What does not depend on the rows is computed here, by numpy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
+from typing import Any, Self
 
+import jax
 import numpy as np
+from jax.export import is_symbolic_dim
+from jax.extend.core import Literal
+from onnx import TensorProto, helper, numpy_helper
+
+from bayesnb.arrays.placement import allow_promotion
+from bayesnb.jaxpr_numpy import CALLS, function_of
+from bayesnb.jaxpr_numpy import RULES as NUMPY_RULES
 
 Array = np.ndarray[Any, Any]
+Shape = tuple[Any, ...]
 
-OPSETS = {"": 18, "ai.onnx.ml": 2}
-"""The versions of the operators: those of ONNX 1.13, which onnxruntime 1.14 and later run."""
-
-IR_VERSION = 8
-"""The version of the file's own format, that of ONNX 1.13."""
-
-DOUBLE, INT64, BOOL, STRING = 11, 7, 9, 8
-"""ONNX's numbers of the types of elements."""
+BOOL, DOUBLE, INT64, STRING = TensorProto.BOOL, TensorProto.DOUBLE, TensorProto.INT64, TensorProto.STRING
 
 
 def element_type(dtype: Any) -> int:
-    """The type of elements that stands for a dtype; all floats are double and all integers int64."""
+    """ONNX's type of elements for a dtype: all floats are double and all integers int64."""
     return {"b": BOOL, "f": DOUBLE, "i": INT64, "u": INT64}.get(np.dtype(dtype).kind, STRING)
 
 
-class Tensor(NamedTuple):
-    """The type and the shape of an input or an output; an axis that is no number is named."""
+class NoOperator(ValueError):
+    """What JAX computes and ONNX has no operator for."""
 
-    kind: int
-    shape: tuple[Any, ...]
+    def __init__(self, what: str) -> None:
+        super().__init__(f"JAX's {what} has no ONNX operator; export to a file without .onnx, which JAX runs")
 
 
-class Node(NamedTuple):
-    """One operator; an attribute may be a ``Graph``."""
+Value = str | Array
+"""A value of the trace: its name in the graph, or what is known already."""
 
-    operator: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    attributes: dict[str, Any]
-    domain: str
+Rule = Callable[..., Value | list[Value]]
+"""The results of an equation, from the graph that gets its operators, the equation and the values of its arguments."""
 
 
 class Graph:
-    """Nodes in order, each after those that it needs; a graph ``within`` another sees the values of that one."""
+    """Operators in order. An equal one is used again, and what no output needs is left out.
 
-    def __init__(self, within: Graph | None = None) -> None:
-        self.within = within
-        self.root: Graph = self if within is None else within.root
-        self.nodes: list[Node] = []
-        self.inputs: dict[str, Tensor] = {}
-        self.outputs: dict[str, Tensor] = {}
-        self.constants: dict[str, Array] = {}  # of the root
-        self._found: dict[Any, Any] = {}
-        self._num_names = 0
+    Args:
+        rules: How each of JAX's primitives becomes operators, by its name.
+        rows: JAX's symbol for the number of rows.
+        source: The name of an input that has so many rows.
+        word: What the names of values begin with.
+    """
 
-    def add(self, operator: str, *inputs: str, num_outputs: int = 1, domain: str = "", **attributes: Any) -> Any:
-        """The output of an operator, or all of them; an equal operation that is there already is used again."""
-        plain = {key: value.signature({}) if isinstance(value, Graph) else value for key, value in attributes.items()}
-        key = (operator, inputs, num_outputs, repr(sorted(plain.items())))
-        found = self._look_up(key)
-        if found is None:
-            outputs = tuple(self.new_name() for _ in range(num_outputs))
-            self.nodes.append(Node(operator, inputs, outputs, attributes, domain))
-            found = self._found[key] = outputs[0] if num_outputs == 1 else outputs
-        return found
+    def __init__(self, rules: dict[str, Rule], rows: Any, source: str, word: str) -> None:
+        self.rules, self.rows, self.source, self.word = rules, rows, source, word
+        self.prefix = f"{word}."
+        self.nodes: list[Any] = []
+        self.constants: dict[bytes, Any] = {}
+        self._known: dict[str, list[str]] = {}
+        self._before: dict[str, str] = {}  # the names of what was expanded
+
+    # operators
+
+    def add(self, operator: str, *inputs: str, **options: Any) -> str:
+        """The output of an operator."""
+        return self.add_several(1, operator, *inputs, **options)[0]
+
+    def add_several(self, num_outputs: int, operator: str, *inputs: str, **options: Any) -> list[str]:
+        """The outputs of an operator; ``options`` are its attributes and its ``domain``."""
+        node = helper.make_node(operator, inputs, [], **options)
+        key = str(node).replace(self._inside, "")  # its bodies do not depend on its place
+        if key not in self._known:
+            self._known[key] = [f"{self.prefix}{len(self.nodes)}_{place}" for place in range(num_outputs)]
+            node.output.extend(self._known[key])
+            self.nodes.append(node)
+        return self._known[key]
+
+    @property
+    def _inside(self) -> str:
+        """What names in the bodies of the next operator begin with."""
+        return f"{self.prefix}{len(self.nodes)}."
+
+    def body(self, place: int = 0) -> Self:
+        """The graph of a branch, or of a step of a loop, in the next operator; it sees the values of this one.
+
+        It uses none of the operators here again, so that equal bodies are equal wherever they stand.
+        """
+        body = copy(self)
+        body.prefix = f"{self._inside}{place}."
+        body.nodes, body._known, body._before = [], {}, self._before.copy()
+        return body
 
     def constant(self, value: Any) -> str:
         """The name of a constant of numbers, booleans or text."""
         array = np.asarray(value)
-        kind = {DOUBLE: np.float64, INT64: np.int64, BOOL: np.bool_, STRING: object}[element_type(array.dtype)]
-        array = np.asarray(array, kind, order="C")
-        content = repr(array.tolist()) if kind is object else array.tobytes()
-        key = ("constant", array.dtype.str, array.shape, content)
-        found = self.root._found.get(key)
-        if found is None:
-            found = self.root._found[key] = self.new_name()
-            self.root.constants[found] = array
-        return found
+        kind = helper.tensor_dtype_to_np_dtype(element_type(array.dtype))
+        tensor = numpy_helper.from_array(np.asarray(array, kind, order="C"))
+        tensor = self.constants.setdefault(tensor.SerializeToString(), tensor)
+        tensor.name = tensor.name or f"{self.word}c{len(self.constants)}"
+        return str(tensor.name)
 
-    def add_input(self, tensor: Tensor, name: str = "") -> str:
-        """The name of a new input."""
-        name = name or self.new_name()
-        self.inputs[name] = tensor
-        return name
+    def integers(self, *numbers: Any) -> str:
+        """The name of known integers, int64 [number of them]."""
+        return self.constant(np.array(numbers, np.int64))
 
-    def add_output(self, value: str, tensor: Tensor, name: str = "") -> None:
-        """Make a value an output; it gets a node of its own, since it may come from elsewhere."""
-        name = name or self.new_name()
-        self.nodes.append(Node("Identity", (value,), (name,), {}, ""))
-        self.outputs[name] = tensor
-
-    def new_name(self) -> str:
-        """A name that is nowhere else; an input may be named like it."""
-        root = self.root
-        root._num_names += 1
-        name = f".{root._num_names}"
-        return self.new_name() if name in root.inputs else name
-
-    def signature(self, places: dict[str, int]) -> str:
-        """What the graph computes, the same for graphs that differ in their own names alone."""
-        own = [*self.inputs, *(name for node in self.nodes for name in node.outputs)]
-        places = places | {name: len(places) + place for place, name in enumerate(own)}
-        nodes = []
-        for node in self.nodes:
-            attributes = {
-                key: value.signature(places) if isinstance(value, Graph) else value
-                for key, value in node.attributes.items()
-            }
-            nodes.append((node.operator, [places.get(name, name) for name in node.inputs], attributes))
-        return repr((list(self.inputs.values()), nodes, [places[name] for name in self.outputs]))
-
-    def find_needed(self) -> tuple[list[Node], set[str]]:
-        """The nodes that the outputs need, in order, and the names that they read."""
-        names, nodes = set(self.outputs), []
+    def to_proto(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
+        """The graph in ONNX's format, from the descriptions of its inputs and outputs; a body has no constants."""
+        needed, nodes = {one.name for one in outputs}, []
         for node in reversed(self.nodes):
-            if not names.isdisjoint(node.outputs):
+            if not needed.isdisjoint(node.output):
                 nodes.append(node)
-                names.update(node.inputs, *(graph.find_needed()[1] for graph in _graphs(node.attributes)))
-        return nodes[::-1], names
+                needed.update(_names_read([node]))
+        constants = [one for one in self.constants.values() if one.name in needed and self.prefix == f"{self.word}."]
+        return helper.make_graph(nodes[::-1], "predictions", inputs, outputs, constants)
 
-    def _look_up(self, key: Any) -> Any:
-        found = self._found.get(key)
-        return found if found is not None or self.within is None else self.within._look_up(key)
+    # values
+
+    def name(self, value: Value) -> str:
+        """The name of a value."""
+        return value if isinstance(value, str) else self.constant(value)
+
+    def expand(self, name: str, shape: Shape) -> str:
+        """The name of an array of this shape, whose axes of size 1 are repeated."""
+        expanded = self.add("Expand", name, self.shape(shape))
+        self._before[expanded] = name
+        return expanded
+
+    def broadcast(self, equation: Any, values: Sequence[Value]) -> list[str]:
+        """The names of arguments for an operator that repeats axes of size 1 itself: one in full size will do."""
+        names, shape = [*map(self.name, values)], equation.outvars[0].aval.shape
+        whole = [name for name, one in zip(names, equation.invars, strict=True) if one.aval.shape == shape]
+        if not whole:
+            return names
+        full = next((name for name in whole if name not in self._before), whole[0])
+        return [name if name == full else self._before.get(name, name) for name in names]
+
+    def shape(self, sizes: Shape) -> str:
+        """The name of a shape, int64 [number of axes]."""
+        if is_static(sizes):
+            return self.integers(*sizes)
+        return self.add("Concat", *map(self.size, sizes), axis=0)
+
+    def size(self, size: Any) -> str:
+        """The name of one size, int64 [1]: a number, or a multiple of the number of rows."""
+        if not is_symbolic_dim(size):
+            return self.integers(size)
+        factor, rest = divmod(size, self.rows)
+        if is_symbolic_dim(factor) or is_symbolic_dim(rest) or rest:
+            raise NoOperator(f"axis of size {size}")
+        rows = self.add("Shape", self.source, start=0, end=1)
+        return rows if factor == 1 else self.add("Mul", rows, self.integers(factor))
+
+    def output(self, value: Value, aval: Any, name: str) -> Any:
+        """Make a value an output under this name, and describe it."""
+        self.nodes.append(helper.make_node("Identity", [self.name(value)], [name]))
+        return describe(name, aval)
+
+    # JAX's programs
+
+    def run(self, closed: Any, arguments: Sequence[Value]) -> list[Value]:
+        """The results of a closed jaxpr."""
+        jaxpr = closed.jaxpr
+        values: dict[Any, Value] = dict(zip(jaxpr.invars, arguments, strict=True))
+        values |= zip(jaxpr.constvars, map(np.asarray, closed.consts), strict=True)
+
+        def value_of(atom: Any) -> Value:
+            literal: Any = atom if isinstance(atom, Literal) else None
+            return values[atom] if literal is None else np.asarray(literal.val, literal.aval.dtype)
+
+        for equation in jaxpr.eqns:
+            found = self._translate(equation, [value_of(atom) for atom in equation.invars])
+            values |= zip(equation.outvars, found if isinstance(found, list) else [found], strict=True)
+        return [value_of(atom) for atom in jaxpr.outvars]
+
+    def _translate(self, equation: Any, arguments: list[Value]) -> Value | list[Value]:
+        name, results = equation.primitive.name, equation.outvars
+        if name in CALLS:
+            return self.run(equation.params[CALLS[name]], arguments)
+        static = all(is_static(variable.aval.shape) for variable in results) and name != "dim_as_value"
+        if static and not any(isinstance(value, str) for value in arguments):
+            with np.errstate(all="ignore"):
+                answer = function_of(equation, NUMPY_RULES)(*arguments)
+            return [*map(np.asarray, answer if len(results) > 1 else [answer])]
+        if name not in self.rules:
+            raise NoOperator(f"{name!r}")
+        return self.rules[name](self, equation, *arguments)
+
+    def trace(self, function: Callable[..., Any], equation: Any, arguments: Sequence[Value]) -> list[Value]:
+        """The results of a JAX function of the arguments of an equation; those that are known are arrays."""
+        unknown = [place for place, value in enumerate(arguments) if isinstance(value, str)]
+
+        def of_unknown(*given: Any) -> Any:
+            return function(*(dict(enumerate(arguments)) | dict(zip(unknown, given, strict=True))).values())
+
+        with allow_promotion():
+            traced = jax.make_jaxpr(of_unknown)(*(equation.invars[place].aval for place in unknown))
+        return self.run(traced, [arguments[place] for place in unknown])
 
 
-def to_bytes(graph: Graph, description: str, metadata: Mapping[str, str]) -> bytes:
-    """The content of an ONNX file.
-
-    Raises:
-        ImportError: without the package ``onnx``.
-        ValueError: if it is larger than the 2 GB that a file can hold.
-    """
-    from onnx import checker, helper
-
-    model = helper.make_model(
-        _proto(graph, "predictions"),
-        opset_imports=[helper.make_opsetid(domain, version) for domain, version in OPSETS.items()],
-        ir_version=IR_VERSION,
-        producer_name="bayesnb",
-        doc_string=description,
-    )
-    helper.set_model_props(model, dict(metadata))
-    content: bytes = model.SerializeToString()
-    checker.check_model(content, full_check=True)
-    return content
+def describe(name: str, aval: Any) -> Any:
+    """An input or output in ONNX's format; an axis that is no number is named as in JAX."""
+    sizes = [str(size) if is_symbolic_dim(size) else int(size) for size in aval.shape]
+    return helper.make_tensor_value_info(name, element_type(aval.dtype), sizes)
 
 
-def _proto(graph: Graph, name: str) -> Any:
-    from onnx import helper, numpy_helper
+def is_static(shape: Shape) -> bool:
+    """Whether no size depends on the number of rows."""
+    return not any(is_symbolic_dim(size) for size in shape)
 
-    def described(tensors: dict[str, Tensor]) -> list[Any]:
-        return [helper.make_tensor_value_info(name, tensor.kind, tensor.shape) for name, tensor in tensors.items()]
 
-    def attribute(value: Any) -> Any:
-        return _proto(value, "body") if isinstance(value, Graph) else value
-
-    nodes, names = graph.find_needed()
-    made = []
+def _names_read(nodes: Iterable[Any]) -> Iterator[str]:
     for node in nodes:
-        attributes = {key: attribute(value) for key, value in node.attributes.items()}
-        made.append(helper.make_node(node.operator, node.inputs, node.outputs, domain=node.domain, **attributes))
-    constants = [numpy_helper.from_array(value, key) for key, value in graph.constants.items() if key in names]
-    return helper.make_graph(made, name, described(graph.inputs), described(graph.outputs), constants)
-
-
-def _graphs(attributes: dict[str, Any]) -> Iterator[Graph]:
-    return (value for value in attributes.values() if isinstance(value, Graph))
+        yield from node.input
+        for attribute in node.attribute:
+            yield from _names_read(attribute.g.node)

@@ -6,8 +6,7 @@ from which all other predictions follow. They take any number N of rows. Those i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -17,9 +16,9 @@ import numpy as np
 
 from bayesnb.arrays.placement import is_traced, to_double
 from bayesnb.arrays.typing import Estimator
+from bayesnb.files.storage import tensors
 from bayesnb.files.storage.exported import FUNCTIONS, KIND, NO_FLATBUFFERS, VERSION
-from bayesnb.files.storage.results import StorageError, Target, is_named, write_content, write_format
-from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.files.storage.results import StorageError, Target, is_named, write_content
 from bayesnb.results.classifier import Classifier
 from bayesnb.rows.checks import num_parts
 
@@ -31,6 +30,8 @@ KNOWN_PLATFORMS = (*PLATFORMS, "rocm")
 
 CHECKED = {"bernoulli", "categorical", "normal", "histogram", "poisson"}
 """The likelihoods that take every row that is encoded; others check it once more."""
+
+NO_ONNX = "to write ONNX files, install the package onnx: pip install 'bayesnb[onnx]'"
 
 
 def export(fit: Classifier | Estimator, path: Target, *, platforms: Sequence[str] = PLATFORMS) -> None:
@@ -88,46 +89,20 @@ def export(fit: Classifier | Estimator, path: Target, *, platforms: Sequence[str
         raise StorageError("a fit inside a JAX transformation has no values yet: export it outside the transformation")
     if isinstance(platforms, str) or not platforms or not set(platforms) <= set(KNOWN_PLATFORMS):
         raise StorageError(f"platforms must be a list of some of {KNOWN_PLATFORMS}, got {platforms!r}")
-    if is_named(path, ".onnx"):
-        _export_onnx(result, estimator, path, platforms)
-        return
-    arrays: dict[str, Any] = {}
-    try:
-        rows, double = _rows(result), to_double(result)  # constants are computed in float64 and rounded once
-        for name in FUNCTIONS:
-            function = partial(_of_blocks, getattr(double, name), result.model)
-            exported = jax.export.export(jax.jit(function), platforms=platforms)(rows)
-            content = exported.serialize(vjp_order=1)  # with its gradient
-            arrays[name] = np.frombuffer(content, np.uint8)
-        described = {} if estimator is None else {"estimator": _describe_estimator(estimator, arrays)}
-    except ImportError as error:
-        raise StorageError(NO_FLATBUFFERS) from error
-    except Exception as error:  # JAX raises many types, depending on function and platform
-        reason = str(error).splitlines()[0]
-        raise StorageError(f"this {type(result).__name__} cannot be exported for {platforms}: {reason}") from error
-    header = {"fit": type(result).__name__, "jax": jax.__version__, **described}
-    write_format(path, KIND, VERSION, header, arrays)
-
-
-def _export_onnx(fit: Classifier, estimator: Any, path: Target, platforms: Sequence[str]) -> None:
-    """Write an ONNX file; StorageError as ``export``."""
-    from bayesnb.files.onnx.export import to_onnx
-    from bayesnb.files.onnx.translation import NoOperator
-
-    if platforms is not PLATFORMS:
+    to_onnx = is_named(path, ".onnx")
+    if to_onnx and platforms is not PLATFORMS:
         raise StorageError("an ONNX file runs wherever an ONNX runtime does: leave out platforms")
     try:
-        content = to_onnx(fit, estimator)
+        if estimator is not None:
+            estimator.require_prior_of_fit()
+            if estimator.classes_.dtype.kind in "mM":
+                raise ValueError("its labels are dates: convert them to text or numbers")
+        content = (_onnx if to_onnx else _stablehlo)(result, estimator, platforms)
     except ImportError as error:
-        raise StorageError("to write ONNX files, install the package onnx: pip install 'bayesnb[onnx]'") from error
-    except NoOperator as error:
-        raise StorageError(
-            f"this {type(fit).__name__} has no form in ONNX, which has none of {error}: export it to a file of another "
-            "name, which JAX runs"
-        ) from error
-    except Exception as error:  # JAX and ONNX raise many types
-        reason = str(error).splitlines()[0]
-        raise StorageError(f"this {type(fit).__name__} cannot be exported to ONNX: {reason}") from error
+        raise StorageError(NO_ONNX if to_onnx else NO_FLATBUFFERS) from error
+    except Exception as error:  # JAX and ONNX raise many types, depending on function and platform
+        reason, where = str(error).splitlines()[0], "to ONNX" if to_onnx else f"for {platforms}"
+        raise StorageError(f"this {type(result).__name__} cannot be exported {where}: {reason}") from error
     write_content(path, lambda: content)
 
 
@@ -145,11 +120,28 @@ def _require_estimator(given: Any) -> Any:
     return given
 
 
-def _of_blocks(function: Callable[[Any], Any], model: NaiveBayes, X: Any) -> Any:
-    return function(model.own_rows(X))
+def _onnx(fit: Classifier, estimator: Any, _: Any) -> bytes:
+    """The content of an ONNX file."""
+    from bayesnb.files.onnx.to_onnx import to_onnx
+
+    return to_onnx(fit, _like_rows(fit), estimator)
 
 
-def _rows(fit: Classifier) -> Any:
+def _stablehlo(fit: Classifier, estimator: Any, platforms: Sequence[str]) -> bytes:
+    """The content of a file of functions in StableHLO, each with its gradient."""
+    like, double = _like_rows(fit), to_double(fit)  # constants are computed in float64 and rounded once
+
+    def exported(name: str) -> Any:
+        function = jax.jit(lambda X: getattr(double, name)(fit.model.own_rows(X)))
+        return np.frombuffer(jax.export.export(function, platforms=platforms)(like).serialize(vjp_order=1), np.uint8)
+
+    arrays = {name: exported(name) for name in FUNCTIONS}
+    described = {} if estimator is None else {"estimator": _describe_estimator(estimator, arrays)}
+    header = {"format": f"{KIND} {VERSION}", "fit": type(fit).__name__, "jax": jax.__version__, **described}
+    return tensors.to_bytes(header, arrays)
+
+
+def _like_rows(fit: Classifier) -> Any:
     """The shapes and types of X for the fit, with a symbolic number of rows."""
     (num_rows,) = jax.export.symbolic_shape("rows")
     blocks: dict[str, Any] = {}
@@ -161,36 +153,25 @@ def _rows(fit: Classifier) -> Any:
 
 
 def _describe_estimator(estimator: Any, arrays: dict[str, Any]) -> dict[str, Any]:
-    """The estimator's columns and labels as JSON, which ``ExportedEstimator`` reads; arrays are added to ``arrays``.
-
-    Raises:
-        ValueError: for labels that are dates, and for a ``class_prior`` that was set after the fit.
-    """
+    """The estimator's columns and labels as JSON, which ``ExportedEstimator`` reads; arrays are added to ``arrays``."""
     from bayesnb.files.storage.encoding import encode
     from bayesnb.frames.schema import Schema
 
-    estimator.require_prior_of_fit()
     schema, classes = estimator.schema_, estimator.classes_
-    if classes.dtype.kind in "mM":
-        raise ValueError("its labels are dates: convert them to text or numbers")
-    kinds = {*schema.kinds}
-    is_plain = schema.named and schema.family is None and kinds <= {*CHECKED, "skip"}
+    kinds, plain = {*schema.kinds}, None
+    if schema.named and schema.family is None and kinds <= {*CHECKED, "skip"}:
+        fields = ("name", "kind", "text", "inferred", "values")
+        blocks = {
+            block: [{field: getattr(column, field) for field in fields} for column in columns]
+            for block, columns in schema.blocks.items()
+        }
+        plain = {"names": schema.names, "blocks": blocks, "single": schema.single}
     is_numbers = isinstance(schema, Schema) and schema.single and kinds == {"normal"}
     return {
         "classes": [classes.tolist(), classes.dtype.str],
         "feature_names": getattr(estimator, "feature_names_in_", np.array(None)).tolist(),
         "likelihoods": encode(estimator.likelihoods, arrays),
         "schema": encode(schema, arrays),
-        "plain": _describe_plain(schema.plain) if is_plain else None,
+        "plain": plain,
         "num_numbers": len(schema.kinds) if is_numbers else None,
     }
-
-
-def _describe_plain(rows: Any) -> dict[str, Any]:
-    """What encodes few rows, as JSON."""
-    fields = ("name", "kind", "text", "inferred", "values")
-    blocks = {
-        block: [{field: getattr(column, field) for field in fields} for column in columns]
-        for block, columns in rows.blocks.items()
-    }
-    return {"names": rows.names, "blocks": blocks, "single": rows.single}

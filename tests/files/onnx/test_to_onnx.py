@@ -1,17 +1,23 @@
-"""Exported ONNX files answer in onnxruntime as the fit does, for any number of rows; other fits are refused."""
+"""Exported ONNX files answer in onnxruntime as the fit does, for any number of rows; other fits are refused.
+
+Those of an estimator take the frame's columns by name, and answer with its labels.
+"""
 
 import sys
 
-import jax
-import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.files.onnx import export as onnx_export
+from bayesnb.files.onnx.rules import RULES
 from tests import cases
+from tests.files.estimators import MADE
 from tests.files.fits import FITS, MODEL, X, Y
-from tests.files.onnx_sessions import Served, assert_served
+from tests.files.onnx.sessions import Served, assert_served
+from tests.sklearn.frame_of_every_kind import FRAME
+from tests.sklearn.frame_of_every_kind import Y as AGES
 
 FITTED = {"MLE": nb.fit_mle, "MAP": nb.fit_map, "posterior": nb.fit_posterior}
 EVERY = np.array(np.meshgrid(*[[0, 1, np.nan]] * 3)).reshape(3, -1).T
@@ -141,17 +147,14 @@ def test_what_onnx_cannot_say_is_refused_in_a_sentence(tmp_path, monkeypatch):
     named = nb.fit_posterior(nb.NaiveBayes({"proba": nb.Bernoulli(), "a": nb.Normal()}), {"proba": X, "a": X}, Y)
     with pytest.raises(nb.StorageError, match=r"an input would be named 'proba'.* rename the column or block"):
         nb.export(named, tmp_path / "model.onnx")
-    with pytest.raises(nb.StorageError, match="fit that has predict_log_proba, got NaiveBayes"):
-        nb.export(MODEL, tmp_path / "model.onnx")
-    with pytest.raises(nb.StorageError, match="has no values yet"):
-        jax.jit(lambda y: nb.export(nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli(), num_classes=2), X, y), "m.onnx"))(
-            jnp.asarray(Y)
-        )
-    monkeypatch.delitem(onnx_export.RULES[2], "dot_general")
-    with pytest.raises(nb.StorageError, match="no form in ONNX, which has none of JAX's operation 'dot_general'"):
+    monkeypatch.delitem(RULES, "dot_general")
+    with pytest.raises(
+        nb.StorageError, match="exported to ONNX: JAX's 'dot_general' has no ONNX operator; export to a file"
+    ):
         nb.export(fit, tmp_path / "model.onnx")
     monkeypatch.undo()
     monkeypatch.setitem(sys.modules, "onnx", None)
+    monkeypatch.delitem(sys.modules, "bayesnb.files.onnx.to_onnx")
     with pytest.raises(nb.StorageError, match=r"pip install 'bayesnb\[onnx\]'"):
         nb.export(fit, tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())
@@ -166,5 +169,101 @@ def test_files(tmp_path):
     assert (tmp_path / "open.onnx").read_bytes() == (tmp_path / "MODEL.ONNX").read_bytes()
     with pytest.raises(nb.StorageError, match="is an ONNX file, which onnxruntime reads"):
         nb.load_exported(tmp_path / "open.onnx")
-    with pytest.raises(nb.StorageError, match="cannot be written: No such file or directory"):
-        nb.export(fit, tmp_path / "nowhere" / "model.onnx")
+
+
+# estimators
+
+KINDS = {"port": "categorical", "level": "categorical", "agreed": "bernoulli", "visits": "poisson", "note": "skip"}
+OF_ESTIMATOR = {"proba": "predict_proba", "log_proba": "predict_log_proba", "log_joint": "predict_joint_log_proba"}
+
+
+def assert_answers(found, clf, X):
+    assert_array_equal(found["label"], clf.predict(X))
+    for name, method in OF_ESTIMATOR.items():
+        assert_allclose(found[name], getattr(clf, method)(X), rtol=1e-9, atol=1e-9, err_msg=name)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    clf = nb.NaiveBayesClassifier(KINDS).fit(FRAME.drop(columns="empty"), AGES)
+    return clf, Served(clf, tmp_path_factory.mktemp("onnx"))
+
+
+@pytest.mark.filterwarnings("ignore:column 'empty':UserWarning")
+@pytest.mark.parametrize("kind", cases.by_default(MADE, "an array of codes", "one family"))
+def test_the_answers_are_the_estimators(kind, tmp_path):
+    likelihoods, X, y = MADE[kind]
+    clf = nb.NaiveBayesClassifier(likelihoods).fit(X, y)
+    served = Served(clf, tmp_path)
+    for rows in (X, X[:1], X[:0]):
+        found = served.of_columns(rows) if isinstance(X, pd.DataFrame) else served({"X": rows.astype(float)})
+        assert_answers(found, clf, rows)
+
+
+def test_the_inputs_are_the_columns_that_matter(made):
+    clf, served = made
+    used = [column.name for column in clf.schema_.used]
+    assert "note" not in used
+    assert served.types == {name: "tensor(string)" if name == "port" else "tensor(double)" for name in used}
+    assert [one.shape for one in served.session.get_inputs()] == [["rows", 1]] * len(used)
+    assert served.session.get_outputs()[0].type == "tensor(string)"
+
+
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [
+        ("port", "unseen"), ("port", ""), ("port", "true"), ("port", "TRUE"), ("port", "S"), ("port", None),
+        ("level", 9), ("level", 2), ("level", 1.5), ("level", np.nan), ("alone", np.nan), ("alone", True),
+        ("agreed", np.nan), ("visits", 10**6), ("visits", np.nan), ("age", 1e6), ("age", -1e100), ("age", np.nan),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:column '.*' holds no value:UserWarning")
+def test_missing_cells_unseen_values_and_spellings(name, cell, made):
+    clf, served = made
+    X = FRAME.drop(columns="empty")[:3].astype({name: object}).assign(**{name: cell})
+    assert_answers(served.of_columns(X), clf, X)
+
+
+@pytest.mark.parametrize("labels", [[3, 7], [False, True], [1.0, 2.0], ["a", "ö"]], ids=str)
+def test_labels_of_every_type(labels, tmp_path, rng):
+    X, y = rng.normal(size=(20, 2)), np.array(labels)[np.arange(20) % 2]
+    clf = nb.NaiveBayesClassifier("normal").fit(X, y)
+    found = Served(clf, tmp_path)({"X": X})["label"]
+    assert found.dtype.kind == {"U": "O"}.get(y.dtype.kind, y.dtype.kind)
+    assert_array_equal(found, clf.predict(X))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["mle", "map", "posterior"])
+def test_blocks_of_frames_and_arrays(method, tmp_path, rng):
+    y = np.arange(40) % 2
+    frame = pd.DataFrame({"age": rng.normal(y, 1.0), "port": np.where(rng.random(40) < 0.3 + 0.3 * y, "S", "C")})
+    X = {"words": rng.poisson(1.0 + y[:, None], (40, 4)), "numbers": frame}
+    clf = nb.NaiveBayesClassifier({"words": "multinomial"}, method=method).fit(X, y)
+    served = Served(clf, tmp_path)
+    found = served({"words": X["words"].astype(float)} | {n: frame[[n]].to_numpy() for n in frame})
+    assert_answers(found, clf, X)
+
+
+def test_inferred_flags_of_an_array_are_missing_where_they_are_others(tmp_path, rng):
+    X, y = (rng.random((30, 3)) < 0.5).astype(float), np.arange(30) % 2
+    with pytest.warns(UserWarning, match="its columns are Bernoulli"):
+        clf = nb.NaiveBayesClassifier().fit(X, y)
+    rows = np.array([[0.0, 1.0, 2.0], [np.nan, 0.5, 1.0]])
+    with pytest.warns(UserWarning, match="counts as missing"):
+        expected = clf.predict_proba(rows)
+    assert_allclose(Served(clf, tmp_path)({"X": rows})["proba"], expected, rtol=1e-12)
+
+
+def test_columns_and_labels_that_onnx_cannot_say_are_refused(tmp_path, rng):
+    X, y = rng.normal(size=(20, 2)), np.arange(20) % 2
+    clf = nb.NaiveBayesClassifier().fit(pd.DataFrame({"label": X[:, 0], "b": X[:, 1]}), y)
+    with pytest.raises(nb.StorageError, match=r"an input would be named 'label'.*: rename the column"):
+        nb.export(clf, tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
+    texts = pd.DataFrame({"m": ["aa aa", "aa", "", "aa"] * 5})
+    with pytest.raises(nb.StorageError, match="column 'm' is read word by word, and an ONNX file does not split text"):
+        nb.export(nb.NaiveBayesClassifier({"m": "words"}).fit(texts, y), tmp_path / "model.onnx")
+    clf = nb.NaiveBayesClassifier().fit(X, np.array([3, 2**63 + 5], np.uint64)[y])
+    with pytest.raises(nb.StorageError, match="its labels exceed 2"):
+        nb.export(clf, tmp_path / "model.onnx")
