@@ -7,6 +7,7 @@ No goal needs the loops, but many classes do: scipy's sparse products take 6 to 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
@@ -17,25 +18,14 @@ import scipy.sparse
 from bayesnb.arrays import memory
 from bayesnb.arrays.cells import is_sparse, observed, row_sums
 from bayesnb.arrays.class_table import ClassTable
-from bayesnb.arrays.compute import interpret
 from bayesnb.arrays.loops import compiled, for_loops, in_threads, row_blocks
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.numerics.stable import log_gamma_ratio
 from bayesnb.primitives.products.linear_scores import Score, multiply_stored
 from bayesnb.primitives.products.table_sums import common_unit, log_rising
 
-MOST_FACTORS = 16
-"""Larger counts are scored by log-gamma functions, one pair at a time."""
-
 MOST_LEVELS = 3
 """The largest count whose logarithms are tabulated, one number for each cell and count."""
-
-LARGE = 1e150
-"""A product larger than this is not multiplied any further: its logarithm is taken."""
-
-PAIRS = 1 << 20
-"""The most pairs whose log-gamma functions are computed at a time."""
 
 
 class ByColumn(NamedTuple):
@@ -111,20 +101,8 @@ def rising_of_words(table: ClassTable, total: Array, dense: Callable[[], Score])
 
         def finite(some: slice, out: Array) -> None:
             pointers = cells.indptr[some.start : some.stop + 1]
-            rest = np.zeros(pointers[-1] - pointers[0], np.bool_)
             out[:] = shared[some] - lengths[some][:, which]
-            _add_rising(for_loops(cells.data), cells.indices, pointers, *place, table, own, base, out, rest)
-            where = np.flatnonzero(rest) + pointers[0]
-            pairs = np.diff(place.starts)[cells.indices[where]]
-            for few in row_blocks(len(where), max(pairs.max(initial=1), 1), block_bytes=PAIRS):
-                column, many = cells.indices[where[few]], pairs[few]
-                row = np.repeat(np.searchsorted(pointers, where[few], side="right") - 1, many)
-                first = place.starts[column] + many - np.cumsum(many)
-                pair = np.repeat(first, many) + np.arange(many.sum())
-                count = np.repeat(cells.data[where[few]].astype(np.float64), many)
-                a = base[np.repeat(column, many)]
-                more, less = (interpret(log_gamma_ratio, start, count) for start in (a + own[pair], a))
-                np.add.at(out, (row, place.classes[pair]), more - less)
+            _add_rising(for_loops(cells.data), cells.indices, pointers, *place, table, own, base, out)
 
         return LogProb(_fill_scores(finite, (cells.shape[0], len(which))), None)
 
@@ -173,26 +151,20 @@ def _add_gains(
 @compiled
 def _add_rising(
     cells: Array, columns: Array, pointers: Array, starts: Array, classes: Array, gains: Array, own: Array, base: Array,
-    out: Array, rest: Array,
+    out: Array,
 ) -> None:  # fmt: skip
-    """Adds log of prod_i (1 + c / (a + i)) for i < x, c the class's own count; other counts are marked in ``rest``.
+    """Adds log Gamma(a + c + x) / Gamma(a + c) less the same without c, the class's own count, of each count x.
 
-    ``gains`` [L, C] are the sums for x = 1, ..., L.
+    ``gains`` [L, C] are these sums of log(1 + c / (a + i)) over i < x, for x = 1, ..., L.
     """
-    levels = gains.shape[0]
     for n in range(out.shape[0]):
         for i in range(pointers[n], pointers[n + 1]):
             cell, d = np.float64(cells[i]), columns[i]
-            if cell > MOST_FACTORS or cell != np.floor(cell):
-                rest[i - pointers[0]] = True
-            elif 0 < cell <= levels:
+            if 0 < cell <= gains.shape[0] and cell == np.floor(cell):
                 for j in range(starts[d], starts[d + 1]):
                     out[n, classes[j]] += gains[np.int64(cell) - 1, j]
             elif cell > 0:
+                shared = math.lgamma(base[d] + cell) - math.lgamma(base[d])
                 for j in range(starts[d], starts[d + 1]):
-                    product, logs = 1.0, gains[levels - 1, j]
-                    for more in range(levels, np.int64(cell)):
-                        product *= 1.0 + own[j] / (base[d] + more)
-                        if product > LARGE:
-                            logs, product = logs + np.log(product), 1.0
-                    out[n, classes[j]] += logs + np.log(product)
+                    a = base[d] + own[j]
+                    out[n, classes[j]] += math.lgamma(a + cell) - math.lgamma(a) - shared
