@@ -259,12 +259,16 @@ def _log_precisions(precision: Any, weights: Mapping[str, Any]) -> float:
     return total
 
 
+def _defaults(family: Any, pooled: Any) -> Any:
+    return family.defaults(pooled)
+
+
 def _from_data(fit: Posterior) -> tuple[str, ...]:
     """The hyperparameters that have the values which the pooled rows give by default, with their blocks."""
     prior, statistics = to_double((fit.prior, fit.statistics))
     found: list[str] = []
     for block, family in prior.families.items():
-        defaults = compute(type(family).defaults, family, statistics.blocks[block].pool())
+        defaults = compute(_defaults, family, statistics.blocks[block].pool())
         # a default without a column axis, such as df, depends on the number of columns alone
         by_column = [name for name, letters in family.axes if name in defaults and "D" in letters]
         same = [name for name in by_column if np.allclose(getattr(family, name), defaults[name], rtol=1e-5, atol=0.0)]

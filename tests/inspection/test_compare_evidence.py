@@ -292,7 +292,7 @@ def test_rows_that_are_not_normal_favour_cells():
 @pytest.mark.parametrize(
     ("models", "precision", "words"),
     [
-        ({"a": histogram([0.0]), "b": NORMAL}, None, "'a', block 'x': a column with one edge has no cell with a width"),
+        ({"a": histogram([0.0]), "b": NORMAL}, None, "'a', block 'x': a column with one edge has no bin with a width"),
         ({"a": NORMAL}, [0.1] * 3, r"\[D\], or a dict of these by block, and block 'x' has 2 columns; got \[0\.1"),
         ({"a": NORMAL}, {"z": 0.1}, "dict of these by block, and block 'x' has 2 columns"),
         ({"a": NORMAL}, -1.0, "compare_evidence: precision must be positive"),
@@ -314,7 +314,7 @@ def test_a_saved_fit_says_whether_its_edges_were_found(tmp_path):
     assert prepare(nb.Histogram(), REAL, lambda: None).found
     with pytest.raises(ValueError, match="found is True or False"):
         nb.Histogram(found=1)
-    with pytest.raises(ValueError, match="mass is that of cells between given edges"):
+    with pytest.raises(ValueError, match="mass is that of bins between given edges"):
         nb.Histogram(mass=[0.5, 0.5])
 
 
