@@ -149,8 +149,10 @@ class Poisson(LinearFamily):
         return products.rising_and_linear(family, family.shape, products.linear(family, table))
 
     def log_predictive_terms(self, x: Array) -> Array:
-        x = jnp.asarray(x, jnp.result_type(float))[:, None, :]
-        return _negative_binomial(self.shape[None], self.rate[None], x)
+        x, shape, rate = jnp.asarray(x, jnp.result_type(float))[:, None, :], self.shape[None], self.rate[None]
+        counts = jnp.where(jnp.isnan(x), 0.0, x)
+        waiting = shape * jnp.log1p(1.0 / rate) + counts * jnp.log1p(rate)
+        return jnp.where(jnp.isnan(x), 0.0, stable.log_gamma_ratio(shape, counts) - waiting)
 
     def log_partition(self) -> Array:
         return gammaln(self.shape) - self.shape * jnp.log(self.rate)
@@ -159,10 +161,3 @@ class Poisson(LinearFamily):
         rate = self.rate + statistics.cells
         waiting = self.shape * jnp.log1p(statistics.cells / self.rate)
         return stable.log_gamma_ratio(self.shape, statistics.total, rate) - waiting
-
-
-def _negative_binomial(shape: Array, rate: Array, x: Array) -> Array:
-    """log of Gamma(a + x) / Gamma(a) (r / (r + 1))^a (1 / (r + 1))^x; 0 for a missing cell."""
-    counts = jnp.where(jnp.isnan(x), 0.0, x)
-    terms = stable.log_gamma_ratio(shape, counts) - shape * jnp.log1p(1.0 / rate) - counts * jnp.log1p(rate)
-    return jnp.where(jnp.isnan(x), 0.0, terms)

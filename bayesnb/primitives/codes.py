@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.loops import compiled_unless_few, for_loops
-from bayesnb.arrays.placement import Array, as_array, namespace
+from bayesnb.arrays.placement import Array, as_array, namespace, on_host
 
 
 class Codes(NamedTuple):
@@ -62,15 +62,11 @@ def find_bins(x: Array, edges: Array) -> Array:
 
     ``edges`` [D, E] rise; a column with fewer has infinite ones at its end, which no number reaches.
     """
-    if namespace(x) is np and namespace(edges) is np:
-        return _on_host(x, edges)
-    x = jnp.asarray(x, jnp.result_type(float))
-    # NaN is sorted behind all edges
-    found = jax.vmap(lambda e, of: jnp.searchsorted(e, of, side="right"), (0, 1), 1)(jnp.asarray(edges, x.dtype), x)
-    return jnp.where(jnp.isnan(x), MISSING, jnp.minimum(found, edges.shape[1])).astype(jnp.int32)
-
-
-def _on_host(x: Array, edges: Array) -> Array:
+    if not on_host(x, edges):
+        x = jnp.asarray(x, jnp.result_type(float))
+        # NaN is sorted behind all edges
+        found = jax.vmap(lambda e, of: jnp.searchsorted(e, of, side="right"), (0, 1), 1)(jnp.asarray(edges, x.dtype), x)
+        return jnp.where(jnp.isnan(x), MISSING, jnp.minimum(found, edges.shape[1])).astype(jnp.int32)
     num_columns, num_edges = edges.shape
     if len(x) <= FEW_ROWS:
         return np.where(np.isnan(x), MISSING, (x[..., None] >= edges).sum(axis=-1)).astype(np.int32)

@@ -25,7 +25,7 @@ from bayesnb.arrays.compute import put_beside
 from bayesnb.arrays.loops import merge_in_threads, row_blocks
 from bayesnb.arrays.placement import is_traced, promote_dtypes, with_automatic_axes
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
-from bayesnb.families import Histogram, Multinomial, Views
+from bayesnb.families import Histogram, Views
 from bayesnb.families.base import Family
 from bayesnb.primitives.sums import PROVABLE, HostSums, Labels, class_sums
 from bayesnb.rows.arguments import check_model
@@ -252,7 +252,7 @@ def require_memory(rows: LabelledRows, sizes: Mapping[str, int], *, tables: bool
     for name, size in sizes.items():
         family, x = rows.families[name], rows.arrays[name]
         columns, of_block = columns_in(family, x), rows.num_classes * size
-        sparse = tables and _has_class_tables(family) and is_sparse(x) and not rows.labels.soft
+        sparse = tables and family.one_feature and is_sparse(x) and not rows.labels.soft
         if sparse and is_sparse_enough((rows.num_classes, columns), x.nnz):
             of_block = CELL_BYTES * x.nnz + 8 * rows.num_classes
         needed, num_columns = needed + of_block, num_columns + columns
@@ -261,16 +261,6 @@ def require_memory(rows: LabelledRows, sizes: Mapping[str, int], *, tables: bool
         f"statistics of K = {rows.num_classes:,} classes and D = {num_columns:,} columns",
         "give fewer; labels and categories must be numbered 0, 1, 2, ..., numpy.unique(y, return_inverse=True)",
     )
-
-
-@singledispatch
-def _has_class_tables(family: Any) -> bool:
-    """True if sums of sparse rows in many classes may be a ``ClassTable``."""
-    del family
-    return False
-
-
-_has_class_tables.register(Multinomial, lambda _: True)
 
 
 @singledispatch

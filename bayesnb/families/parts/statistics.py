@@ -25,7 +25,7 @@ class Statistics(Node):
     signed: ClassVar[tuple[str, ...]] = ("mean", "log_base", "scatter")
     """The arrays that may be negative."""
 
-    fixed: ClassVar[tuple[str, ...]] = ("mean", "centre", "edges", "atoms")
+    fixed: ClassVar[tuple[str, ...]] = ("mean", "edges", "atoms")
     """The arrays that are no sums over rows."""
 
     def check(self, block: str, num_classes: int) -> None:
@@ -34,10 +34,10 @@ class Statistics(Node):
             return
         owner, values = f"statistics of block {block!r}", {name: getattr(self, name) for name, _ in self.axes}
         require_axes(owner, values, self.axes, self.axis_sizes(num_classes))
-        require_finite_numbers(owner, **values)
+        require_finite_numbers(owner, **{n: v for n, v in values.items() if n not in ("edges", "atoms")})
         if (np.abs(np.asarray(values.get("mean", 0.0), float)) > LARGEST_CELL).any():
             raise ValueError(f"{owner}: mean holds a number that is too large to be squared")
-        for name in values.keys() - {*self.signed}:
+        for name in values.keys() - {*self.signed, *self.fixed}:
             if not (np.asarray(values[name]) >= 0).all():
                 raise ValueError(f"{owner}: {name} must not be negative")
 
