@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from scipy import stats
 
 import bayesnb as nb
-from tests.results.generated import FAMILIES, MANY, TOTALS, K, N, X, Y, fitted, frequencies_agree, near, students_agree
+from tests.results.generated import FAMILIES, MANY, TOTALS, K, N, X, Y, fitted, frequencies_agree, near
 
 
 @pytest.fixture(scope="module")
@@ -94,14 +94,6 @@ def test_columns_are_independent_given_the_class(rows):
         table = np.c_[X["flags"], X["events"], X["wins"], X["own"], X["tied"]][y == k]
         correlation = np.corrcoef(table, rowvar=False)
         assert np.abs(correlation - np.eye(len(correlation))).max() < 5 / np.sqrt(len(table))
-
-
-# a posterior generates from the exact predictive
-
-
-@pytest.mark.slow
-def test_real_cells_of_the_posterior_predictive(post, post_rows):
-    students_agree(post.model.families["x"], *post_rows, "own")
 
 
 # data sets

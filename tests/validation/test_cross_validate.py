@@ -42,12 +42,6 @@ def test_folds_equal_refitting_without_them(name, fit):
         assert_allclose(table[out], refit.predict_log_proba(case.rows(out)), rtol=1e-8, atol=1e-10)
 
 
-def test_as_many_folds_as_rows_leave_one_out():
-    case = cases.make("normal")
-    table = nb.cross_validate(case.model, case.X, case.y, folds=len(case.y))
-    assert_allclose(table, nb.leave_one_out(case.model, case.X, case.y), rtol=1e-9, atol=1e-12)
-
-
 def test_folds_are_balanced_within_classes():
     from bayesnb.validation.cross_validate import _folds
 
@@ -56,13 +50,30 @@ def test_folds_are_balanced_within_classes():
     assert [np.bincount(fold[y == k]).tolist() for k in (0, 1)] == [[10, 10, 10], [4, 4, 4]]
 
 
-def test_a_grid_of_models_is_one_table_each():
-    case = cases.make("categorical")
-    grid = [nb.NaiveBayes(nb.Categorical(3, concentration=c), num_classes=3) for c in (0.1, 1.0, 10.0)]
-    tables = nb.cross_validate(grid, case.X, case.y, folds=5)
-    assert tables.shape == (3, 24, 3)
+GRIDS = {
+    "categorical": [nb.Categorical(3, concentration=c) for c in (0.1, 1.0, 10.0)],
+    "shared": [nb.Normal(variance="shared", shape=shape) for shape in (1.0, 20.0)],
+    "covariance": [nb.MultivariateNormal(strength=s) for s in (0.5, 1.0, 2.0)],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "fit"),
+    [
+        ("categorical", nb.fit_posterior),
+        ("shared", nb.fit_map),
+        ("shared", nb.fit_mle),
+        ("covariance", nb.fit_posterior),
+        ("covariance", nb.fit_map),
+    ],
+)
+def test_a_grid_of_models_is_one_table_each(name, fit):
+    case, grid = cases.make(name), [nb.NaiveBayes(family, num_classes=3) for family in GRIDS[name]]
+    tables = nb.cross_validate(grid, case.X, case.y, folds=4, fit=fit)
+    assert tables.shape == (len(grid), 24, 3)
     for model, table in zip(grid, tables, strict=True):
-        assert_allclose(nb.cross_validate(model, case.X, case.y, folds=5), table, rtol=1e-12)
+        alone = nb.cross_validate(model, case.X, case.y, folds=4, fit=fit)
+        assert_allclose(alone, table, rtol=1e-10, atol=1e-12)
 
 
 def test_a_grid_of_smoothings_is_scored_as_a_search_would(rng):
@@ -77,24 +88,6 @@ def test_a_grid_of_smoothings_is_scored_as_a_search_would(rng):
     for number in range(5):
         scores = search.cv_results_[f"split{number}_test_score"]
         assert_allclose(table[:, fold == number].mean(axis=1), scores, rtol=1e-9)
-
-
-@pytest.mark.parametrize("fit", [nb.fit_map, nb.fit_mle])
-def test_a_grid_of_models_whose_classes_share_a_variance(fit):
-    case = cases.make("shared")
-    grid = [nb.NaiveBayes(nb.Normal(variance="shared", shape=shape), num_classes=3) for shape in (1.0, 20.0)]
-    tables = nb.cross_validate(grid, case.X, case.y, folds=4, fit=fit)
-    for model, table in zip(grid, tables, strict=True):
-        assert_allclose(nb.cross_validate(model, case.X, case.y, folds=4, fit=fit), table, rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize("fit", [nb.fit_posterior, nb.fit_map])
-def test_a_grid_of_covariances_is_one_table_each(rng, fit):
-    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
-    models = [nb.NaiveBayes(nb.MultivariateNormal(strength=s)) for s in (0.5, 1.0, 2.0)]
-    tables = nb.cross_validate(models, X, y, folds=4, fit=fit)
-    for model, table in zip(models, tables, strict=True):
-        assert_allclose(table, nb.cross_validate(model, X, y, folds=4, fit=fit), rtol=1e-9)
 
 
 def test_folds_whose_likelihood_has_no_maximum(rng):
