@@ -9,7 +9,6 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from bayesnb.arrays.loops import compiled
 from bayesnb.arrays.memory import require_computed
 from bayesnb.arrays.placement import as_array, without_mask
 from bayesnb.frames.series import Array, DataError, closest, label, listing, to_plain
@@ -28,20 +27,13 @@ def classes_and_codes(y: Array) -> tuple[Array, Array]:
         low, high = int(y.min()), int(y.max())
         # mark the whole numbers of a small range, which saves a sort
         if high - low <= y.size and high <= np.iinfo(np.intp).max:
-            offsets = y.astype(np.intp, copy=False) - low if low else y.astype(np.intp, copy=False)
-            shown = np.zeros(high - low + 1, bool)
-            _mark(offsets, shown)
+            offsets = y.astype(np.intp, copy=False) - low
+            shown = np.bincount(offsets) > 0
             classes = (np.flatnonzero(shown) + low).astype(y.dtype)
             return classes, offsets if shown.all() else (np.cumsum(shown) - 1)[offsets]
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     return classes, codes
-
-
-@compiled
-def _mark(places: Array, marks: Array) -> None:
-    for place in places:
-        marks[place] = True
 
 
 def codes_among(classes: Array, y: Array) -> Array:
