@@ -68,16 +68,6 @@ class BlocksSchema:
         return {block: columns for part in self.used.values() for block, columns in part.blocks.items()}
 
     @property
-    def infers_numbers(self) -> bool:
-        """Whether some columns are Normal, and the user did not choose it."""
-        return any(part.infers_numbers for part in self.used.values())
-
-    @property
-    def inferred_blocks(self) -> set[str]:
-        """The blocks of the model of which no column's likelihood was chosen by the user."""
-        return {block for part in self.used.values() for block in part.inferred_blocks}
-
-    @property
     def names_by_block(self) -> dict[str, list[str]]:
         """The names of the columns of each block of the model."""
         return {block: names for part in self.used.values() for block, names in part.names_by_block.items()}

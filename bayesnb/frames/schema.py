@@ -135,16 +135,6 @@ class Schema:
         """C of each Categorical column."""
         return tuple(max(len(column.values), 1) for column in self.columns if column.kind == "categorical")
 
-    @property
-    def infers_numbers(self) -> bool:
-        """Whether some columns are Normal, and the user did not choose it."""
-        return any(column.inferred and column.kind == "normal" for column in self.columns)
-
-    @cached_property
-    def inferred_blocks(self) -> set[str]:
-        """The blocks of which no column's likelihood was chosen by the user."""
-        return {block for block, columns in self.blocks.items() if all(column.inferred for column in columns)}
-
     @cached_property
     def plain(self) -> PlainRows:
         """The encoder of few rows of frames, or of dicts."""

@@ -217,7 +217,7 @@ def specification(
         return likelihoods if probs is None else likelihoods.with_class_probs(probs)
     # the MLE ignores the prior, but a model must have one
     families = schema.likelihoods(1.0 if method == "mle" else float(smoothing), laplace=method == "map")
-    own = schema.inferred_blocks if views else set()
+    own = inferred_blocks(schema) if views else set()
     if isinstance(families, Family):
         families = with_views(families) if own else families
     else:
@@ -245,7 +245,8 @@ def plan(
     others, has views and no powers.
     """
     make = partial(specification, method, smoothing, schema, classes, class_prior, likelihoods)
-    if temper is not None or method != "posterior" or not schema.infers_numbers:
+    numbers = [column for columns in schema.blocks.values() for column in columns if column.kind == "normal"]
+    if temper is not None or method != "posterior" or not any(column.inferred for column in numbers):
         return make(), temper or False
     if first_batch:
         return make(views=num_rows >= FEWEST_ROWS), False
@@ -259,7 +260,12 @@ def plan(
 
 def has_views(schema: AnySchema, model: NaiveBayes) -> bool:
     """Whether some numbers were inferred and are seen by several views."""
-    return any(len(shares(model.families[block])[0]) > 1 for block in schema.inferred_blocks & {*model.families})
+    return any(len(shares(model.families[block])[0]) > 1 for block in inferred_blocks(schema) & {*model.families})
+
+
+def inferred_blocks(schema: AnySchema) -> set[str]:
+    """The blocks whose columns' likelihoods were all inferred."""
+    return {block for block, columns in schema.blocks.items() if all(column.inferred for column in columns)}
 
 
 def has_powers(fit: Classifier) -> bool:

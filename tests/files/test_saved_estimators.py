@@ -35,6 +35,7 @@ def with_column(schema, **changes):
         (with_column(OF_NUMBERS, width=0), "width of column '' must be a number of columns of an array, got 0"),
         (with_column(OF_NUMBERS, width=1 << 40), "width of column '' must be a number of columns of an array"),
         (BlocksSchema({"one": with_column(PARTS["one"], width=0)}), "must be a number of columns of an array, got 0"),
+        (BlocksSchema({"other": PARTS["one"]}), "part 'other' of the schema must have its name, got 'one'"),
     ],
 )  # fmt: skip
 def test_a_schema_that_no_fit_makes_is_refused(schema, sentence):

@@ -54,7 +54,9 @@ def _(estimator: NaiveBayesClassifier) -> Any:
 
 def check_schema(schema: AnySchema) -> None:
     """Raise ValueError unless columns are used, and each is one that fitting could have produced."""
-    for part in schema.parts.values() if isinstance(schema, BlocksSchema) else [schema]:
+    for name, part in (schema.parts if isinstance(schema, BlocksSchema) else {schema.prefix: schema}).items():
+        if part.prefix != name:
+            raise ValueError(f"part {name!r} of the schema must have its name, got {part.prefix!r}")
         for column in part.columns:
             _check_column(column, named=part.named)
         for family in (part.family, *(column.family for column in part.columns)):
