@@ -15,7 +15,7 @@ from bayesnb.arrays import either
 from bayesnb.arrays.own_primitives import refuse
 from bayesnb.arrays.placement import Array, known
 from bayesnb.families.base import Hyperparameter, Params, pytree
-from bayesnb.families.parts.beta import BetaFamily, TrialStatistics
+from bayesnb.families.bernoulli import BetaFamily, TrialStatistics
 from bayesnb.families.parts.statistics import without
 from bayesnb.numerics import stable
 from bayesnb.primitives import log_factorials

@@ -233,9 +233,9 @@ class Histogram(LookupFamily):
 
     def statistics(self, x: Array, z: ClassSums) -> HistogramStatistics:
         edges, points = self._edges, self._points
-        shape = (z.num_classes, x.shape[1])
-        counts = z.table(self.codes(x), shape[1] * self.cells).reshape(*shape, self.cells)
-        log_base = 0.0 - z.base(lambda: tails(edges, points, x))
+        codes, shape = self.codes(x), (z.num_classes, x.shape[1])
+        counts = z.table(codes, shape[1] * self.cells).reshape(*shape, self.cells)
+        log_base = 0.0 - z.base(lambda: tails(spans_of(edges, points), x, codes.cells))
         edges, points = (
             either.broadcast_to(either.like(table, counts)[None], (shape[0], *table.shape)) for table in (edges, points)
         )

@@ -52,18 +52,20 @@ def spans_of(edges: Array, points: Array) -> Spans:
     return Spans(start, either.where(plain & (width > 0), width, 1.0), side, plain)
 
 
-def tails(edges: Array, points: Array, x: Array) -> Array:
-    """How far a number lies beyond the outermost edges, in widths of the outer bin, [N, D]; 0 for NaN."""
-    spans, own = spans_of(edges, points), either.maximum(find_bins(x, edges), 0)
+def tails(spans: Spans, x: Array, codes: Array) -> Array:
+    """How far numbers lie beyond the outermost edges, in widths of the outer bin, [N, D]; 0 for NaN. ``codes`` are
+    those of their bins.
+    """
+    own = either.maximum(codes, 0)
     side, start, width = (either.take_along_axis(t.T, own, axis=0) for t in (spans.side, spans.start, spans.width))
-    return either.where((side != 0) & ~either.isnan(x), side * (x - start) / width, 0.0)
+    return either.where((side != 0) & (codes != MISSING), side * (x - start) / width, 0.0)
 
 
 def log_density_inside(edges: Array, points: Array, x: Array) -> Array:
     """The log density of numbers within their bins, [N, D]; 0 for NaN."""
-    codes = find_bins(x, edges)
-    width = either.take_along_axis(spans_of(edges, points).width.T, either.maximum(codes, 0), axis=0)
-    return either.where(codes == MISSING, 0.0, -either.log(width) - tails(edges, points, x))
+    codes, spans = find_bins(x, edges), spans_of(edges, points)
+    width = either.take_along_axis(spans.width.T, either.maximum(codes, 0), axis=0)
+    return either.where(codes == MISSING, 0.0, -either.log(width) - tails(spans, x, codes))
 
 
 def centres_of(edges: Array, points: Array) -> Array:

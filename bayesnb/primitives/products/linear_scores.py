@@ -9,7 +9,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cache, partial, reduce
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -161,18 +161,11 @@ WIDENED_ROWS = 256
 """The smallest number of rows converted at a time: the coefficients are read again for every such block."""
 
 
-class Featured(Protocol):
-    """What a product needs of a family."""
+def linear(family: Any, table: Linear, direct: Callable[[Array], Array] | None = None) -> Score:
+    """A function that scores rows by the product, [N, K], or by the jitted sum ``direct`` if that would lose digits.
 
-    def seen(self, x: Array) -> Array | None:
-        """False for missing cells, [N, D]; None if it is known that there are none."""
-
-    def features(self, x: Array) -> tuple[Array, ...]:
-        """Row features [N, D]."""
-
-
-def linear(family: Featured, table: Linear, direct: Callable[[Array], Array] | None = None) -> Score:
-    """A function that scores rows by the product, [N, K], or by the jitted sum ``direct`` if that would lose digits."""
+    The ``family`` has the row ``features``, and says which cells are ``seen``.
+    """
     host = _on_host(family, table, direct) if on_host(table) else None
 
     def score(x: Array) -> LogProb:
@@ -181,7 +174,7 @@ def linear(family: Featured, table: Linear, direct: Callable[[Array], Array] | N
     return score
 
 
-def linear_terms(family: Featured, table: Linear, x: Array) -> LogProb:
+def linear_terms(family: Any, table: Linear, x: Array) -> LogProb:
     """The terms of the product, column by column, [N, K, D]. Pure JAX."""
 
     def terms(features: tuple[Array, ...], weights: tuple[Array, ...], offset: Any, seen: Array | None) -> Array:
@@ -194,7 +187,7 @@ def linear_terms(family: Featured, table: Linear, x: Array) -> LogProb:
     return _product(family, table, x, terms)
 
 
-def _on_device(family: Featured, table: Linear, direct: Callable[[Array], Array] | None, x: Array) -> LogProb:
+def _on_device(family: Any, table: Linear, direct: Callable[[Array], Array] | None, x: Array) -> LogProb:
     floating = jnp.issubdtype(x.dtype, jnp.inexact)
     x = x.astype(jnp.promote_types(x.dtype, jnp.float32) if floating else jnp.result_type(float))
     table = jax.tree.map(lambda a: jnp.asarray(a, x.dtype), table)
@@ -207,7 +200,7 @@ def _on_device(family: Featured, table: Linear, direct: Callable[[Array], Array]
     return LogProb(finite, product.zeros)
 
 
-def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] | None) -> Score:
+def _on_host(family: Any, table: Linear, direct: Callable[[Array], Array] | None) -> Score:
     if table.zeros is not None and not any(np.any(z) for z in jax.tree.leaves((table.zeros, table.zero_offset))):
         table = table._replace(zeros=None, zero_offset=None)
     single = single_precision(table.condition)
@@ -246,7 +239,7 @@ def _host_matmul(a: Array, b: Array) -> Array:
     return out
 
 
-def _product(family: Featured, table: Linear, x: Array, weigh: Callable[..., Array]) -> LogProb:
+def _product(family: Any, table: Linear, x: Array, weigh: Callable[..., Array]) -> LogProb:
     seen = family.seen(x)
     z = x if table.centre is None else x - table.centre
     if seen is not None:
