@@ -41,6 +41,17 @@ def _plain(operator: str, **options: Any) -> Rule:
     return _each(lambda graph, _, *names: graph.add(operator, *names, **options))
 
 
+def _logical(operator: str) -> Rule:
+    """An operator of booleans; the primitive takes bits of integers, too."""
+
+    def add(graph: Graph, equation: Any, *names: str) -> str:
+        if _kind(equation.outvars[0]) != BOOL:
+            raise NoOperator(f"{equation.primitive.name!r} of integers")
+        return graph.add(operator, *names)
+
+    return _each(add)
+
+
 def _shape(variable: Any) -> Any:
     return variable.aval.shape
 
@@ -294,10 +305,10 @@ def _write_out(graph: Graph, equation: Any, *values: Value) -> list[Value]:
 
 
 OPERATORS = {
-    "add": "Add", "add_any": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "neg": "Neg", "max": "Max", "min": "Min",
+    "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "neg": "Neg", "max": "Max", "min": "Min",
     "pow": "Pow", "sign": "Sign", "abs": "Abs", "floor": "Floor", "ceil": "Ceil", "exp": "Exp", "log": "Log",
     "sqrt": "Sqrt", "tanh": "Tanh", "eq": "Equal", "lt": "Less", "le": "LessOrEqual", "gt": "Greater",
-    "ge": "GreaterOrEqual", "and": "And", "or": "Or", "xor": "Xor", "not": "Not",
+    "ge": "GreaterOrEqual",
 }  # fmt: skip
 """Operators that mean what the primitive does."""
 
@@ -336,6 +347,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
 RULES: dict[str, Rule] = {
     **{name: _plain(operator) for name, operator in OPERATORS.items()},
     **{name: _formula(function) for name, function in FORMULAS.items()},
+    **{name: _logical(name.capitalize()) for name in ("and", "or", "xor", "not")},
     **{f"reduce_{name}": _reduce(f"Reduce{name.capitalize()}") for name in ("sum", "prod", "max", "min")},
     **{name: lambda _, __, value, *___: value for name in ("copy", "copy_p", "stop_gradient", "checked")},
     "rem": _plain("Mod", fmod=1),

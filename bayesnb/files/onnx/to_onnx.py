@@ -29,15 +29,6 @@ from bayesnb.results.draws import Draws
 OUTPUTS = ("label", "proba", "log_proba", "log_joint")
 """The names of the outputs."""
 
-ROWS = "rows"
-"""The name of the number of rows."""
-
-OPSETS = {"": 18, "ai.onnx.ml": 2}
-"""The versions of the operators: those of ONNX 1.13, which onnxruntime 1.14 and later run."""
-
-IR_VERSION = 8
-"""The version of the file's own format, that of ONNX 1.13."""
-
 
 class Input(NamedTuple):
     """An input [N, width]: numbers, or the text of a ``column``."""
@@ -86,8 +77,8 @@ def to_onnx(fit: Classifier, like: Any, estimator: Any = None) -> bytes:
             )
     model = helper.make_model(
         _graph(fit, inputs, rows, None if estimator is None else estimator.classes_),
-        opset_imports=[helper.make_opsetid(domain, version) for domain, version in OPSETS.items()],
-        ir_version=IR_VERSION,
+        opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid("ai.onnx.ml", 2)],
+        ir_version=8,  # all of ONNX 1.13, which onnxruntime 1.14 and later run
         producer_name="bayesnb",
         doc_string=f"Naive Bayes predictions of a {type(fit).__name__}; numbers are float64",
     )
@@ -108,7 +99,7 @@ def _graph(fit: Classifier, inputs: Sequence[Input], rows: Rows, labels: Any) ->
 
     names = tuple(one.name for one in inputs)
     word = next(word for word in map("v{}".format, count()) if not any(name.startswith(word) for name in names))
-    (num_rows,) = jax.export.symbolic_shape(ROWS)
+    (num_rows,) = jax.export.symbolic_shape("rows")
     graph = Graph(RULES, num_rows, names[0], word)
     with jax.enable_x64(True):
         double = to_double(fit)
@@ -132,12 +123,11 @@ def _inputs_of_fit(like: Any) -> tuple[list[Input], Rows]:
     """One input a block, named as it is, ``X`` if it is the only one; two for successes and totals."""
     inputs: list[Input] = []
     for name, block in sorted(like.items()) if isinstance(like, dict) else [("X", like)]:
-        parts = {name: block}
-        if isinstance(block, tuple):
-            parts = dict(zip([f"{name}_successes", f"{name}_totals"], block, strict=True))
+        parts = (
+            {f"{name}_successes": block[0], f"{name}_totals": block[1]} if isinstance(block, tuple) else {name: block}
+        )
         inputs += [Input(one, x.shape[1]) for one, x in parts.items()]
-    structure = jax.tree.structure(like)  # which sorts blocks by name
-    return inputs, partial(jax.tree.unflatten, structure)
+    return inputs, partial(jax.tree.unflatten, jax.tree.structure(like))  # which sorts blocks by name
 
 
 def _inputs_of_estimator(schema: AnySchema) -> tuple[list[Input], Rows]:

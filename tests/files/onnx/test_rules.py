@@ -173,6 +173,7 @@ def test_known_values_are_computed_at_the_export():
     ("function", "named"),
     [
         (lambda x: jnp.sort(x), "'sort'"),
+        (lambda x: codes(x) ^ 1, "'xor' of integers"),
         (lambda x: x.at[:, 1].set(0.0), "'scatter'"),
         (lambda x: jnp.zeros((2, 2)).at[codes(x) % 2, codes(x) % 2].add(1.0), "'scatter' at places"),
         (lambda x: lax.dynamic_update_slice(x, x[:, :2], codes(x[0, :2])), "several places of an axis"),
