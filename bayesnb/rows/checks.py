@@ -118,11 +118,14 @@ def check_values(
     for name, x in arrays.items():
         check = partial(check_cells, families[name], name, fit)
         if on_host(x):
-            blocks = row_blocks(x.shape[0], bytes_per_row(x))
-            in_threads(lambda rows, check=check, x=x: check(part_of(x, rows, order="K")), blocks)
+            in_threads(partial(_check_some, check, x), row_blocks(x.shape[0], bytes_per_row(x)))
         else:
             arrays = {**arrays, name: checked(check, x, *([weight] if weight is not None and is_traced(x) else []))}
     return dict(arrays)
+
+
+def _check_some(check: Callable[..., Array], x: Array, rows: slice) -> None:
+    check(part_of(x, rows, order="K"))
 
 
 def check_cells(family: Family, name: str, fit: bool, x: Array, weight: Array | None = None) -> Array:
