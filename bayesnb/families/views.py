@@ -311,26 +311,21 @@ Histogram.register(Views)  # to functions of families it is the Histogram that g
 Family.known["Views"] = Views
 
 
-def shares(family: Any) -> tuple[tuple[float, ...], ...]:
-    """The powers with which the terms of a feature begin, in each group that learns its powers by itself, [G][V].
+def shares(family: Any) -> Array:
+    """The powers with which the terms of a feature begin, in each group that learns its powers by itself, [G, V].
 
     Those of a fit are their mean over groups. ``Views`` have several terms, and a Normal among them is a group.
     """
     if not isinstance(family, Views):
-        return ((1.0,),)
-    normal = [float(type(one) is Normal) for one in family.families]
-    groups = [group for group in (normal, [1.0 - one for one in normal]) if any(group)]
-    return tuple(tuple(one / sum(group) for one in group) for group in groups)
-
-
-def num_powers(family: Any, num_columns: int) -> int:
-    """The number P of powers."""
-    return len(shares(family)[0]) * (1 if family.one_feature else num_columns)
+        return np.ones((1, 1))
+    normal = np.array([type(one) is Normal for one in family.families])
+    groups = np.array([group for group in (normal, ~normal) if group.any()], float)
+    return groups / groups.sum(axis=1, keepdims=True)
 
 
 def start_powers(family: Any, num_columns: int) -> Array:
     """The powers of a fit that has learned none, [P]."""
-    return np.repeat(np.mean(shares(family), axis=0), 1 if family.one_feature else num_columns)
+    return np.repeat(shares(family).mean(axis=0), 1 if family.one_feature else num_columns)
 
 
 def power_groups(family: Any, num_columns: int) -> Array:
@@ -338,7 +333,7 @@ def power_groups(family: Any, num_columns: int) -> Array:
 
     The powers are then the mean over the groups, of which each leaves out the powers whose multiple is 0.
     """
-    multiples = np.array(shares(family)) / np.mean(shares(family), axis=0)
+    multiples = shares(family) / shares(family).mean(axis=0)
     return np.repeat(multiples, 1 if family.one_feature else num_columns, axis=1)
 
 
@@ -346,7 +341,7 @@ def by_view(family: Any, powers: Array) -> Array:
     """The powers of each view's columns, [V, D], or [V, 1] from one power of the whole block. Pure JAX."""
     powers = jnp.asarray(powers)
     if powers.shape[0] == 1:
-        return powers[None] * np.mean(shares(family), axis=0)[:, None]
+        return powers[None] * shares(family).mean(axis=0)[:, None]
     return powers.reshape(len(shares(family)[0]), -1)
 
 

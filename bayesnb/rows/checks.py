@@ -6,7 +6,7 @@ they are known: inside a JAX transformation they are not, unless the user's func
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial, singledispatch
 from typing import Any
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from bayesnb.arrays.placement import Array
 from bayesnb.families import Family
-from bayesnb.families.views import num_powers, shares, with_views
+from bayesnb.families.views import shares, start_powers, with_views
 from bayesnb.fits.averaged import feature_inclusion, fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import fit_empirical
@@ -251,7 +251,7 @@ def plan(
     if first_batch:
         return make(views=num_rows >= FEWEST_ROWS), False
     model, widths = make(views=True), {block: len(names) for block, names in schema.names_by_block.items()}
-    features = sum(num_powers(family, widths[block]) for block, family in model.families.items())
+    features = sum(len(start_powers(family, widths[block])) for block, family in model.families.items())
     cells = num_rows // one_in(num_rows) * (len(classes) - 1) * features
     dense = all(model.families[block].one_feature for block in sparse)
     learns = dense and len(classes) <= MOST_CLASSES and cells <= MOST_CELLS and cells * features <= MOST_PRODUCTS

@@ -25,7 +25,7 @@ from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families import Views
 from bayesnb.families.base import Family, left_out
 from bayesnb.families.parts.statistics import without
-from bayesnb.families.views import num_powers, start_powers
+from bayesnb.families.views import start_powers
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.forests.left_out_ratios import left_out_ratios
 from bayesnb.forests.posterior import ForestPosterior
@@ -249,7 +249,7 @@ def left_out_log_ratios(
     once = np.minimum(weight, 1.0)
     families, relative = posterior.prior.families, _Relative(own, rows.num_classes)
     sizes = {
-        name: num_powers(family, columns_in(family, rows.arrays[name])) if by_feature else 1
+        name: len(start_powers(family, columns_in(family, rows.arrays[name]))) if by_feature else 1
         for name, family in families.items()
     }
     shape = (*relative.others.shape, sum(sizes.values()) + (forest is not None))

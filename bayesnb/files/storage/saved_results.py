@@ -22,7 +22,7 @@ from bayesnb.arrays.placement import allow_promotion, to_double
 from bayesnb.families import Normal, Views
 from bayesnb.families.hyperparameters import values_of
 from bayesnb.families.parts.support import BOUND, require_axes, require_finite_numbers
-from bayesnb.families.views import num_powers
+from bayesnb.families.views import start_powers
 from bayesnb.fits.averaged import AveragedPosterior, update_both
 from bayesnb.fits.bootstrap import Bootstrap
 from bayesnb.fits.em import EMEstimate
@@ -213,7 +213,7 @@ def _(result: Posterior) -> Any:
         raise ValueError("the prior of a posterior must be resolved, with the columns of each block")
     check_statistics(result.statistics, prior)
     if result.powers is not None:
-        sizes = {name: num_powers(family, prior.columns[name] or 0) for name, family in prior.families.items()}
+        sizes = {name: len(start_powers(family, prior.columns[name] or 0)) for name, family in prior.families.items()}
         for name, power in _check_by_feature("powers", result.powers, sizes).items():
             if not ((power >= 0) & (power < np.inf)).all():
                 raise ValueError(f"powers[{name!r}] must be finite and not negative")
