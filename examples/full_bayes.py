@@ -152,7 +152,7 @@ def draw(ax: Axes, name: str, task: Task, losses: Array) -> None:
 
 
 # %% [markdown]
-# **All of it**, with the options of a program. A notebook takes 40 data sets, not 200.
+# **All of it**, of 40 data sets; options of the program ask for more.
 
 
 # %%

@@ -217,7 +217,7 @@ def draw(cells: pd.DataFrame) -> Figure:
 
 
 # %% [markdown]
-# **All of it**, with the options of a program. A notebook takes two sets and a single split.
+# **All of it**, of two sets and a single split; options of the program ask for more.
 
 
 # %%

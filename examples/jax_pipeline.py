@@ -120,7 +120,7 @@ def draw(losses: Any, pixels: float, learned: float) -> Figure:
 
 
 # %% [markdown]
-# **All of it**, with the options of a program; a notebook takes half of the rows and 60 steps.
+# **All of it**, with half of the rows and 60 steps; options of the program ask for more.
 
 
 # %%

@@ -160,7 +160,7 @@ def draw(ax: Axes, name: str, label: str, values: Array) -> None:
 
 
 # %% [markdown]
-# **All of it**, with the options of a program. A notebook takes two splits, not five.
+# **All of it**, of two splits; options of the program ask for more.
 
 
 # %%

@@ -192,7 +192,7 @@ def draw(top: Axes, bottom: Axes, name: str, curves: Curves) -> None:
 
 
 # %% [markdown]
-# **All of it**, with the options of a program. A notebook takes three data sets, not twenty.
+# **All of it**, of three data sets; options of the program ask for more.
 
 
 # %%

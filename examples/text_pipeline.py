@@ -32,7 +32,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 import bayesnb as nb
 
 # %% [markdown]
-# **The messages**, and their labels. A notebook has no command line: there the options keep their defaults.
+# **The messages**, and their labels: notes of this file, or those of a collection.
 
 # %%
 NOTES = {
