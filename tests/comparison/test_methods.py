@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from bayesnb.comparison.compare import compare
 from bayesnb.comparison.experiment import Experiment, bayes_model, make_splits
 from bayesnb.comparison.first_split import compute_evidence
 from bayesnb.comparison.methods import COMPARED, CURES, NAIVE_BAYES, OWN_PRIOR, PRIOR_MEANINGS, REFERENCE, RIVALS
 from bayesnb.comparison.metrics import log_loss
-from bayesnb.comparison.rivals import fit_rival
 from bayesnb.families import Histogram, Normal, NormalScores, Views
 from bayesnb.fits.averaged import feature_inclusion, fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
@@ -84,21 +83,6 @@ def test_every_method_has_a_prior_with_a_meaning():
     assert COMPARED["learned prior"].full_prior(numeric=True, own=True) == "learned"
     assert COMPARED["tempered"].full_prior(numeric=True, own=True) == OWN_PRIOR
     assert {method.prior for method in COMPARED.values()} | {"NIG", OWN_PRIOR} == {*PRIOR_MEANINGS, "none"}
-
-
-@pytest.mark.parametrize("method", RIVALS)
-def test_a_rival_gives_a_class_it_never_saw_probability_zero(method):
-    X = {"categorical": np.array([[0], [1], [-1], [1]]), "numeric": np.array([[1.0], [np.nan], [3.0], [2.0]])}
-    log_proba = fit_rival(method, X, np.array([0, 2, 0, 2]), num_classes=3, seed=0).predict_log_proba(X)
-    assert_array_equal(log_proba[:, 1], -np.inf)
-    assert_array_equal(log_proba.argmax(axis=1), [0, 2, 0, 2])
-    for block, cells in X.items():  # tables of one kind of column
-        only = fit_rival(method, {block: cells}, np.array([0, 2, 0, 2]), num_classes=3, seed=0)
-        assert_array_equal(only.predict_log_proba({block: cells})[:, 1], -np.inf)
-    # one class alone, an empty column of numbers, and a category that was not there in training
-    X["numeric"][:] = np.nan
-    alone = fit_rival(method, X, np.full(4, 2), num_classes=3, seed=0)
-    assert_array_equal(alone.predict_log_proba(X | {"categorical": np.full((4, 1), 7)}), [[-np.inf, -np.inf, 0.0]] * 4)
 
 
 @pytest.mark.slow
