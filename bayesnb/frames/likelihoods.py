@@ -12,15 +12,8 @@ import numpy as np
 from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import Family
-from bayesnb.frames.choices import (
-    ASKED,
-    AUTO,
-    Chosen,
-    choose_kinds,
-    expand_positions,
-    name_families,
-    name_own_blocks,
-)
+from bayesnb.frames import choices
+from bayesnb.frames.choices import ASKED, AUTO, Chosen
 from bayesnb.frames.columns import SKIP, Column, Kind, Value, in_order
 from bayesnb.frames.schema import Schema
 from bayesnb.frames.series import FLAGS, NO_DATES, Array, DataError, Frame, listing
@@ -70,7 +63,7 @@ def schema_of(X: Any, likelihoods: Any, before: Schema | None = None, seen: Any 
     if before is not None and not before.named:
         raise DataError("the rows before were an array, and these are a data frame: give both in the same form")
     family = likelihoods if isinstance(likelihoods, Family) else None
-    chosen = choose_kinds("normal" if family else likelihoods, X.columns)
+    chosen = choices.choose_kinds("normal" if family else likelihoods, X.columns)
     used = [name for name in X.columns if chosen.get(name) != SKIP]
     found = {name: summarise_column(X[name], vectorizer=vectorizer_of(chosen.get(name))) for name in used}
     if family is not None:
@@ -100,7 +93,7 @@ def choose_columns(names: Sequence[str], summaries: Summaries, chosen: Chosen) -
     Raises:
         DataError: if a column's cells are outside the support of the likelihood chosen for it.
     """
-    blocks = name_own_blocks(chosen)
+    blocks = choices.name_own_blocks(chosen)
     for name in blocks.keys() & summaries.keys():
         if vectorizer_of(chosen[name]) is not None:
             require_words(summaries[name])
@@ -164,10 +157,11 @@ def _array_schema(X: Array, likelihoods: Any, before: Schema | None, seen: Any) 
         kinds, seen = infer_kinds(X, () if before is None else tuple(before.kinds), seen)
         found = Schema(_columns_of_array(kinds, inferred=True), named=False)
     else:
-        given = expand_positions(likelihoods, X.shape[1]) if isinstance(likelihoods, Mapping) else likelihoods
+        given = choices.expand_positions(likelihoods, X.shape[1]) if isinstance(likelihoods, Mapping) else likelihoods
         alike = isinstance(given, str | Family)  # of 100,000 columns one is looked at
         positions = range(1 if alike else X.shape[1])
-        chosen = dict.fromkeys(positions, given) if isinstance(given, Family) else choose_kinds(given, positions)
+        one_family = isinstance(given, Family)
+        chosen = dict.fromkeys(positions, given) if one_family else choices.choose_kinds(given, positions)
         columns = _columns_of_array([*chosen.values()], repeated=X.shape[1] if alike else 1)
         if {column.kind for column in columns} == {SKIP}:
             raise DataError("X has no column to learn from: all are skipped, as asked")
@@ -182,7 +176,7 @@ def _array_schema(X: Array, likelihoods: Any, before: Schema | None, seen: Any) 
 
 def _columns_of_array(kinds: Sequence[Any], *, inferred: bool = False, repeated: int = 1) -> tuple[Column, ...]:
     """The columns of these kinds or families, all of them ``repeated``; categories, 0 at first, differ by column."""
-    names, columns = name_families(dict(enumerate(kinds))), []
+    names, columns = choices.name_families(dict(enumerate(kinds))), []
     for _, run in groupby(kinds, lambda kind: kind if isinstance(kind, str) else id(kind)):
         kind, *others = run
         width = (1 + len(others)) * repeated

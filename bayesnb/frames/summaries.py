@@ -17,20 +17,9 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.arrays.typing import Table
+from bayesnb.frames import series
 from bayesnb.frames.columns import SKIP, Column, Kind
-from bayesnb.frames.series import (
-    DATES,
-    FLAGS,
-    WITH_CATEGORIES,
-    DataError,
-    are_missing,
-    as_frame,
-    declared_categories,
-    factorise,
-    numbers,
-    sort_of,
-    to_plain,
-)
+from bayesnb.frames.series import FLAGS, DataError
 from bayesnb.frames.values import is_meant_as_number, listing, reads_as_number, why_text
 from bayesnb.frames.words import vocabulary_of
 
@@ -159,18 +148,18 @@ def summarise_column(
     Raises:
         DataError: for a type that no likelihood takes, and for whole numbers that floating point would round.
     """
-    given = to_plain(given, coded=True)
-    cells = to_plain(given) if given.dtype in WITH_CATEGORIES else given
-    sort = sort_of(cells)
-    if are_missing(cells).all():
+    given = series.to_plain(given, coded=True)
+    cells = series.to_plain(given) if given.dtype in series.WITH_CATEGORIES else given
+    sort = series.sort_of(cells)
+    if series.are_missing(cells).all():
         return Summary(cells.name, 0, len(cells))
     if sort not in ("text", "flag"):
-        declared = tuple(declared_categories(given, text=False))
+        declared = tuple(series.declared_categories(given, text=False))
         return replace(_of_numbers(cells, place, inferred and not declared), declared=declared)
-    dates, missing = cells.dtype in DATES, cells.null_count()
+    dates, missing = cells.dtype in series.DATES, cells.null_count()
     if dates and cells.n_unique() > MOST_VALUES:  # to write each as text would take long
         return Summary(cells.name, len(cells) - missing, missing, text=True, values=None, dates=True)
-    codes, names = factorise(cells)
+    codes, names = series.factorise(cells)
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
     numeric = np.array([reads_as_number(name) for name in names])
     meant = numeric | [is_meant_as_number(name) for name in names]
@@ -184,7 +173,7 @@ def summarise_column(
         len(cells) - int(counts.sum()),
         text=True,
         values=_keep_few(pd.Index(names, dtype=object)),
-        declared=tuple(declared_categories(given)),
+        declared=tuple(series.declared_categories(given)),
         odd=odd,
         num_numbers=int(counts[meant].sum()),
         dates=dates or all(DATE.fullmatch(name) for name in names),
@@ -193,7 +182,7 @@ def summarise_column(
 
 
 def _of_numbers(cells: nw.Series[Any], place: Callable[[int], str], inferred: bool) -> Summary:
-    found = np.asarray(numbers(cells), np.float64)
+    found = np.asarray(series.numbers(cells), np.float64)
     present = found[~np.isnan(found)]
     whole = bool((present == np.rint(present)).all())
     low, high = float(present.min()), float(present.max())
@@ -288,7 +277,7 @@ def infer_likelihoods(frame: Table) -> InferredLikelihoods:
         >>> dict(nb.infer_likelihoods(frame))
         {'size': 'normal', 'colour': 'categorical', 'ill': 'bernoulli'}
     """
-    found = as_frame(frame)
+    found = series.as_frame(frame)
     if found is None:
         raise DataError(f"infer_likelihoods takes a data frame, got {type(frame).__name__}: give named columns")
     return InferredLikelihoods(tuple(infer(summarise_column(found[name])) for name in found.columns))

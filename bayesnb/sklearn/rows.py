@@ -12,14 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
-from sklearn.utils import check_array
-from sklearn.utils.validation import (
-    assert_all_finite,
-    check_consistent_length,
-    check_non_negative,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils import check_array, validation
+from sklearn.utils.validation import validate_data
 
 from bayesnb.arrays.placement import fill_masked, is_traced
 from bayesnb.arrays.user_warnings import warn
@@ -50,10 +44,10 @@ def check_rows(estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: boo
         )
     X = check_features(estimator, X, reset=reset)
     y = plain_labels(y)
-    y = y if _is_plain(y, 1) else column_or_1d(y, warn=True)
+    y = y if _is_plain(y, 1) else validation.column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
-        assert_all_finite(y, input_name="y")
-    check_consistent_length(X, y)
+        validation.assert_all_finite(y, input_name="y")
+    validation.check_consistent_length(X, y)
     return drop_zero_weights(X, y, sample_weight, require_some=reset)
 
 
@@ -228,7 +222,7 @@ def _array(estimator: Any, X: Any, *, reset: bool) -> Any:
     if reset or not plain or hasattr(estimator, "feature_names_in_") or X.shape[1] != estimator.n_features_in_:
         X = validate_data(estimator, X, reset=reset, skip_check_array=plain, accept_sparse=sparse, **checks)
     if takes_counts(estimator) and X.shape[0]:
-        check_non_negative(X, type(estimator).__name__)
+        validation.check_non_negative(X, type(estimator).__name__)
     return X
 
 

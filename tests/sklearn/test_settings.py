@@ -131,7 +131,7 @@ def test_parameters_that_are_set_later_leave_the_likelihoods_alone():
 def test_statistics_of_other_cells_do_not_merge():
     one, two = (nb.NaiveBayesClassifier().fit(X[rows], Y[rows]) for rows in (slice(60), slice(60, 120)))
     with pytest.raises(
-        ValueError, match="only if their cells are the same, and each fit finds its own: fit with temper"
+        ValueError, match="only if their bins are the same, and each fit finds its own: fit with temper"
     ):
         nb.merge(one.statistics_, two.statistics_)
 
