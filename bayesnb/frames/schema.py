@@ -12,10 +12,9 @@ from functools import cached_property
 from itertools import chain, repeat
 from typing import Any, Self
 
-import narwhals.stable.v2 as nw
 import numpy as np
 
-from bayesnb.arrays.cells import LARGEST_CELL, all_within, dense, is_sparse
+from bayesnb.arrays.cells import dense, is_sparse
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import FAMILIES, Family
 from bayesnb.families.open_categorical import count_codes
@@ -257,21 +256,8 @@ def _without_others(X: Array, columns: Sequence[int]) -> Array:
 
 def encode_columns(columns: Sequence[Column], frame: Frame) -> Array:
     """The columns of one block as an array [N, D], each as ``Column.encode`` gives it; words as a sparse matrix."""
-    together = _read_floats(columns, frame)
-    if together is not None:
-        return together
     encoded = [column.encode(frame.get_column(column.name)) for column in columns]
     return encoded[0] if columns[0].kind == "words" else np.stack(encoded, axis=1)
-
-
-def _read_floats(columns: Sequence[Column], frame: Frame) -> Array | None:
-    """Columns of numbers read at once, which is faster; None if some are not float64, or a cell may be refused."""
-    if columns[0].kind not in ("normal", "histogram", "own") or {column.text for column in columns} != {False}:
-        return None
-    read = frame.select([column.name for column in columns])
-    cells = read.to_numpy() if {*read.schema.values()} == {nw.Float64} else None
-    valid = cells is not None and cells.dtype == np.float64 and all_within(cells, LARGEST_CELL)
-    return np.ascontiguousarray(cells) if valid else None
 
 
 def _family(kind: Kind, sizes: tuple[int, ...], smoothing: float, *, laplace: bool) -> Family:

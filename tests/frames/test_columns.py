@@ -1,4 +1,4 @@
-"""Columns that are read together, and odd types of them: each as by itself, others refused by name."""
+"""Columns of frames side by side, and odd types of them: those of numbers are numbers, others refused by name."""
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -10,7 +10,6 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import bayesnb as nb
-from bayesnb.frames import schema as schemas
 from bayesnb.frames.columns import Column
 from bayesnb.frames.schema import encode_columns
 from bayesnb.frames.series import DataError
@@ -36,12 +35,6 @@ def test_each_column_is_as_by_itself(kind):
     assert together.flags.c_contiguous
 
 
-def test_floats_are_read_at_once():
-    frame = nw.from_native(FRAMES["pandas"])
-    assert schemas._read_floats(COLUMNS, frame) is not None
-    assert schemas._read_floats([*COLUMNS, Column("d", "normal")], frame.with_columns(nw.lit(1).alias("d"))) is None
-
-
 @pytest.mark.parametrize("cell", [np.inf, 1e200])
 @pytest.mark.parametrize("columns", [COLUMNS[:1], COLUMNS[1:2] + COLUMNS[:1]])
 def test_a_cell_that_is_refused_alone_is_refused_among_others(cell, columns):
@@ -53,32 +46,6 @@ def test_a_cell_that_is_refused_alone_is_refused_among_others(cell, columns):
 def test_a_column_without_a_cell_in_the_fit_stays_missing():
     frame = nw.from_native(pd.DataFrame({"a": [1.0, 2.0]}))
     assert np.isnan(encode_columns([Column("a", "normal", text=None)], frame)).all()
-
-
-ODD = {
-    "coded numbers": pa.table({"a": pa.array([-1.0, 3.0, None]).dictionary_encode()}),
-    "coded text that is missing": pa.table({"a": pa.array([None, None], pa.string()).dictionary_encode()}),
-    "numbers as pandas categories": pd.DataFrame({"a": pd.Series([1.5, 2.5], dtype="category")}),
-    "a sparse column": pd.DataFrame({"a": pd.arrays.SparseArray([0.0, 1.5])}),
-    "a whole number that would be rounded": pl.DataFrame({"a": [2**53 + 1, None]}),
-    "nullable whole numbers": pd.DataFrame({"a": pd.array([3, None], dtype="Int64")}),
-    "whole numbers of 128 bits": pl.DataFrame({"a": [1, 0]}, schema={"a": pl.Int128}),
-}
-
-
-@pytest.mark.parametrize("kind", ODD)
-def test_odd_columns_are_as_by_themselves(kind):
-    frame, column = nw.from_native(ODD[kind]), Column("a", "normal")
-
-    def outcome(function):
-        try:
-            return function().ravel().tolist()
-        except DataError as error:
-            return str(error)
-
-    found = outcome(lambda: encode_columns([column], frame))
-    assert repr(found) == repr(outcome(lambda: column.encode(frame["a"])))
-    assert isinstance(found, str) == kind.startswith("a whole")
 
 
 @pytest.mark.filterwarnings("ignore:column 'a' holds no value that the model was fitted to")
