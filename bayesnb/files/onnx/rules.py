@@ -16,33 +16,31 @@ from jax.extend.core import Primitive
 from bayesnb.files.onnx.graph import BOOL, DOUBLE, Graph, NoOperator, Rule, Value, describe, element_type
 from bayesnb.numerics.stable import stirling_log_gamma
 
-NUMBER, FLAG = jax.ShapeDtypeStruct((), np.int64), jax.ShapeDtypeStruct((), bool)
-
-# kinds of rules
+# kinds of rules, by what they are made of
 
 
 def _each(add: Callable[..., str]) -> Rule:
-    """Numbers one by one: a function from the names of arguments, which it broadcasts, to that of the result."""
+    """Of numbers one by one: ``add`` has the names of the arguments, which its operator broadcasts."""
     return lambda graph, equation, *values: add(graph, equation, *graph.broadcast(equation, values))
 
 
 def _whole(add: Callable[..., str]) -> Rule:
-    """A function from the names of arguments in full size to that of the result."""
+    """Of arrays: ``add`` has the names of the arguments in full size."""
     return lambda graph, equation, *values: add(graph, equation, *map(graph.name, values))
 
 
 def _formula(function: Callable[..., Any]) -> Rule:
-    """A JAX function of the primitive's arguments and parameters, which is translated in turn."""
+    """Of a JAX function of the primitive's arguments and parameters, which is translated in turn."""
     return lambda graph, equation, *values: graph.trace(partial(function, **equation.params), equation, values)
 
 
 def _plain(operator: str, **options: Any) -> Rule:
-    """An operator that means what the primitive does."""
+    """Of an operator that means what the primitive does."""
     return _each(lambda graph, _, *names: graph.add(operator, *names, **options))
 
 
 def _logical(operator: str) -> Rule:
-    """An operator of booleans; the primitive takes bits of integers, too."""
+    """Of an operator of booleans; the primitive takes bits of integers, too."""
 
     def add(graph: Graph, equation: Any, *names: str) -> str:
         if _kind(equation.outvars[0]) != BOOL:
@@ -276,9 +274,9 @@ def _scan(graph: Graph, equation: Any, *values: Value) -> list[Value]:
     step, outer, results = equation.params["jaxpr"], equation.invars, equation.outvars
     if equation.params["reverse"]:
         raise NoOperator("'scan' in reverse")
-    # newer JAX does not say how many arguments are constant: those that are stacked lack an axis inside
-    last = sum(len(_shape(a)) == len(_shape(b)) for a, b in zip(step.jaxpr.invars, outer, strict=True))
-    first = last - sum(len(_shape(a)) == len(_shape(b)) for a, b in zip(step.jaxpr.outvars, results, strict=True))
+    # newer JAX does not say how many arguments are constant
+    last = _count_whole(step.jaxpr.invars, outer)
+    first = last - _count_whole(step.jaxpr.outvars, results)
     start, stacked = [*map(graph.name, values[first:last])], [*map(graph.name, values[last:])]
     rounds = graph.add("Squeeze", graph.size(equation.params["length"]))
 
@@ -286,11 +284,17 @@ def _scan(graph: Graph, equation: Any, *values: Value) -> list[Value]:
     place, proceed, *state = (f"{body.prefix}{name}" for name in ("place", "proceed", *range(first, last)))
     parts = [body.add("Gather", whole, place, axis=0) for whole in stacked]
     found = body.run(step, [*values[:first], *state, *parts])
-    inputs = [describe(place, NUMBER), describe(proceed, FLAG)]
+    number, flag = jax.ShapeDtypeStruct((), np.int64), jax.ShapeDtypeStruct((), bool)
+    inputs = [describe(place, number), describe(proceed, flag)]
     inputs += [describe(name, one.aval) for name, one in zip(state, outer[first:last], strict=True)]
-    outputs = [body.output(proceed, FLAG, f"{proceed}ed"), *_outputs(body, found, step.jaxpr.outvars)]
+    outputs = [body.output(proceed, flag, f"{proceed}ed"), *_outputs(body, found, step.jaxpr.outvars)]
     whole = body.to_proto(inputs, outputs)
     return [*graph.add_several(len(results), "Loop", rounds, "", *start, body=whole)]
+
+
+def _count_whole(inside: Any, outside: Any) -> int:
+    """How many arguments or results of a loop are not stacked: those that are lack an axis inside."""
+    return sum(len(_shape(one)) == len(_shape(other)) for one, other in zip(inside, outside, strict=True))
 
 
 def _outputs(body: Graph, values: list[Value], variables: Any) -> list[Any]:
