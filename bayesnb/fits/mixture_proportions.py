@@ -1,9 +1,9 @@
 """The proportions of known distributions in a mixture: the maximum of their posterior, draws, and quantiles.
 
 With the likelihoods L [N, K] of rows under each of K distributions, the log posterior of the proportions p under
-pseudo-counts b is concave:
+pseudo-counts b is concave; rows may have weights v:
 
-    F(p) = sum_n log(sum_k p_k L_nk) + sum_k b_k log p_k,   sum_k p_k = 1,   p >= 0
+    F(p) = sum_n v_n log(sum_k p_k L_nk) + sum_k b_k log p_k,   sum_k p_k = 1,   p >= 0
 
 Newton's method finds its maximum in a few passes over the rows. The quadratic model at p has the gradient g and the
 curvature H, with H p = g, and its maximum over p >= 0 is a non-negative least squares problem of K numbers. Kim,
@@ -49,32 +49,36 @@ class Maximum(NamedTuple):
     curvature: Numbers
 
 
-def find_proportions(table: Numbers, pseudo: Numbers, start: Numbers | None = None) -> Maximum:
-    """The maximum of F by Newton's method; ``start`` must be positive, and is uniform by default."""
+def find_proportions(
+    table: Numbers, pseudo: Numbers, start: Numbers | None = None, weight: Numbers | None = None
+) -> Maximum:
+    """The maximum of F by Newton's method; ``start`` must be positive. It is uniform by default, and rows weigh 1."""
     probs = np.full(table.shape[1], 1.0 / table.shape[1]) if start is None else start
-    here = slopes(table, probs, pseudo)
+    weight = np.ones(len(table)) if weight is None else weight
+    total, here = float(weight.sum() + pseudo.sum()), slopes(table, probs, pseudo, weight)
     for _ in range(MOST_STEPS):
-        best = _quadratic_maximum(here, len(table) + float(pseudo.sum()))
+        best = _quadratic_maximum(here, total)
         step, size = best - probs, 1.0
         gain = here.gradient @ step
         if gain < GAIN:
             return Maximum(best, here.curvature)
-        there = slopes(table, best, pseudo)
+        there = slopes(table, best, pseudo, weight)
         while gain > 1e-3 and size > 1e-9 and not there.value > here.value:
             size *= 0.5  # far away the quadratic model may be wrong
-            there = slopes(table, np.maximum(probs + size * step, 0.0), pseudo)
+            there = slopes(table, np.maximum(probs + size * step, 0.0), pseudo, weight)
         here, probs = there, np.maximum(probs + size * step, 0.0)
     return Maximum(probs, here.curvature)
 
 
-def slopes(table: Numbers, probs: Numbers, pseudo: Numbers) -> Slopes:
+def slopes(table: Numbers, probs: Numbers, pseudo: Numbers, weight: Numbers) -> Slopes:
     """The value of F and its slopes at p; a pseudo-count is a row that only one distribution explains."""
     total = table @ probs
     share = table / np.where(total > 0, total, 1.0)[:, None]
+    weighted = weight[:, None] * share
     used = np.where((pseudo > 0) & (probs > 0), probs, 1.0)
     with np.errstate(divide="ignore"):  # F is -inf where a row or a pseudo-count has no proportion
-        value = np.log(total).sum() + (pseudo * np.log(np.where(pseudo > 0, probs, 1.0))).sum()
-    gradient, curvature = share.sum(axis=0), share.T @ share
+        value = weight @ np.log(total) + (pseudo * np.log(np.where(pseudo > 0, probs, 1.0))).sum()
+    gradient, curvature = weighted.sum(axis=0), weighted.T @ share
     return Slopes(float(value), gradient + pseudo / used, curvature + np.diag(pseudo / np.square(used)))
 
 

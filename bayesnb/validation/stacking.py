@@ -3,9 +3,10 @@
     p(k | x)  =  sum_m w_m p_m(k | x),      w ~ Dirichlet(3, ..., 3)
 
 The weights maximise the log posterior of w, sum_i log sum_m w_m p_m(y_i | x_i, D without i) + 2 sum_m log w_m, which is
-concave. Yao, Vehtari, Simpson and Gelman, Using stacking to average Bayesian predictive distributions (2018), have the
-same without a prior. An average is never worse than one of its parts by more than -log w_m nats a row, where a choice
-of one may be worse by any number; the prior keeps few rows from choosing.
+concave: they are proportions in a mixture of known distributions. Yao, Vehtari, Simpson and Gelman, Using stacking to
+average Bayesian predictive distributions (2018), have the same without a prior. An average is never worse than one of
+its parts by more than -log w_m nats a row, where a choice of one may be worse by any number; the prior keeps few rows
+from choosing.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy  # scipy.optimize is loaded on first use
 
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
+from bayesnb.fits.mixture_proportions import find_proportions
 from bayesnb.results.classifier import Posterior
 from bayesnb.rows import arguments
 from bayesnb.validation.leave_one_out import fitted_rows, left_out_log_ratios, softmax
@@ -62,7 +63,9 @@ def stacking_weights(
     arguments.require_known("stacking_weights", *fits, X, y, sample_weight)
     arguments.require_integer_labels("stacking_weights takes", y)
     tables = [_left_out_nats(fit, X, y, sample_weight) for fit in fits]
-    return _best_weights(-np.stack([nats for nats, _ in tables], axis=1), tables[0][1])
+    nats = np.stack([nats for nats, _ in tables], axis=1)
+    probs = np.exp(nats.min(axis=1, keepdims=True) - nats)  # p_m(y_i | x_i) of M fits, each row relative to its largest
+    return find_proportions(probs, np.full(len(fits), CONCENTRATION - 1.0), weight=tables[0][1]).probs
 
 
 def _left_out_nats(fit: Posterior, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array]:
@@ -80,19 +83,3 @@ def _left_out_nats(fit: Posterior, X: Any, y: Any, sample_weight: Any) -> tuple[
 def _relative(powers: Any, start: Any, size: int) -> Array:
     """The powers of a block's features relative to those with which they start, of which one is of the whole block."""
     return np.broadcast_to(powers if start is None or len(powers) < size else powers / start, (size,))
-
-
-def _best_weights(logs: Array, weight: Array) -> Array:
-    """The maximum of the log posterior, from log p_m(y_i | x_i) [N, M]."""
-    num_fits, pseudo = logs.shape[1], CONCENTRATION - 1.0
-    total = weight.sum() + pseudo * num_fits
-
-    def loss(free: Any) -> tuple[Any, Any]:
-        log_w = free - np.logaddexp.reduce(free)
-        joint = logs + log_w
-        mixed = np.logaddexp.reduce(joint, axis=1)
-        shares = weight @ np.exp(joint - mixed[:, None]) + pseudo
-        return -float(weight @ mixed + pseudo * log_w.sum()) / total, np.exp(log_w) - shares / total
-
-    found = scipy.optimize.minimize(loss, np.zeros(num_fits), jac=True, method="BFGS", options={"gtol": 1e-8}).x
-    return np.exp(found - np.logaddexp.reduce(found))
