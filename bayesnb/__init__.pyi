@@ -57,8 +57,8 @@ from .recognition.program import NotNaiveBayes as NotNaiveBayes
 from .results.classifier import PointEstimate as PointEstimate
 from .results.classifier import Posterior as Posterior
 from .results.decisions import decide as decide
+from .results.decisions import roll_up as roll_up
 from .results.draws import Draws as Draws
-from .results.label_tree import roll_up as roll_up
 from .rows.model_statistics import ModelStatistics as ModelStatistics
 from .rows.model_statistics import discount as discount
 from .rows.model_statistics import merge as merge

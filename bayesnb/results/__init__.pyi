@@ -26,6 +26,6 @@ from bayesnb.inspection.num_parameters import NumParameters as NumParameters
 from bayesnb.inspection.top_features import TopFeature as TopFeature
 from bayesnb.inspection.top_features import TopFeatures as TopFeatures
 from bayesnb.results.decisions import Decisions as Decisions
+from bayesnb.results.decisions import LabelTree as LabelTree
 from bayesnb.results.evidence import EvidenceTable as EvidenceTable
 from bayesnb.results.intervals import Interval as Interval
-from bayesnb.results.label_tree import LabelTree as LabelTree
