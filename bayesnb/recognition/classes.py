@@ -8,7 +8,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from numpyro.infer.inspect import get_dependencies
 
 from bayesnb.recognition.points import Points, evaluate
 from bayesnb.recognition.program import FROM_ZERO, ONE_SITE, NotNaiveBayes, Program, Trace, holds, type_like
@@ -148,9 +147,7 @@ def _check_rows(labels: Labels, site: str, rows: Any, table: Any, y: Any, run: P
             "elsewhere, such as from a global, a list or a column of a frame; index by what numpyro.sample returns for "
             "the label, or pass the labels as an array of their own"
         )
-    parents = parents_of(labels.program, site)
-    cells = [name for name, observed in parents.items() if observed and name != labels.program.label]
-    cells = cells or [name for name in run.observed if name != site and _looks_at(labels, site, name, y, run, keys)]
+    cells = [name for name in run.observed if name != site and _looks_at(labels, site, name, y, run, keys)]
     if cells:
         raise NotNaiveBayes(
             f"site {site!r} depends on {cells[0]!r} given the label: the features are not conditionally independent"
@@ -158,7 +155,6 @@ def _check_rows(labels: Labels, site: str, rows: Any, table: Any, y: Any, run: P
     raise NotNaiveBayes(
         f"site {site!r} has different parameters in rows of one class: they may depend on the label alone, not on a "
         "covariate, on other cells, on a latent of each row, or on a random draw of the program's own"
-        + (f"; it depends on the sites {', '.join(map(repr, parents))}" if parents else "")
     )
 
 
@@ -186,16 +182,6 @@ def _looks_at(labels: Labels, site: str, other: str, y: Any, run: Points, keys: 
     changed = labels.program.change_rows(num_rows, None, exchange)
     after = replace(labels, program=changed).evaluate(y, keys, latents).observed[site].params
     return not all(same(before[short], after[short]).all() for short in before)
-
-
-def parents_of(program: Program, site: str) -> dict[str, bool]:
-    """The sites on which a site depends directly, and whether they are observed; for messages."""
-    try:
-        found = get_dependencies(program.fn, program.args, dict(program.kwargs))
-    except Exception:  # NumPyro cannot say for every program
-        return {}
-    latents = set(found["posterior_dependencies"])
-    return {name: name not in latents for name in found["prior_dependencies"].get(site, {}) if name != site}
 
 
 def count_classes(labels: Labels, observed: int, first: Points, keys: Any) -> int:
