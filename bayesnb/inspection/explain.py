@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays import memory
 from bayesnb.arrays.cells import dense, is_sparse
 from bayesnb.arrays.class_table import whole
 from bayesnb.arrays.compute import compute_rows
@@ -39,9 +40,6 @@ from bayesnb.results.combine import mixture_terms, raise_terms, sum_terms
 from bayesnb.results.draws import Draws
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import columns_in, count_rows
-
-LARGEST = 1 << 31
-"""The most bytes of one table."""
 
 
 def explain(
@@ -85,7 +83,7 @@ def explain(
 
     Raises:
         ValueError: for a fit that has no additive explanation, rows or names that do not fit it, a key for a point
-            estimate, which has no posterior uncertainty, tables above 2 GiB, and inside a JAX transformation.
+            estimate, which has no posterior uncertainty, tables beyond the memory, and inside a JAX transformation.
 
     Example:
         >>> import bayesnb as nb
@@ -112,7 +110,7 @@ def explain(
     features = names.prefix_repeated(_feature_names(found, columns))
     ends = np.cumsum([len(part) for part in features.values()]).tolist()
     blocks = {block: slice(end - len(features[block]), end) for block, end in zip(features, ends, strict=True)}
-    _check_size(count_rows(arrays), "rows", probs.size, ends[-1], "fewer rows at once")
+    _require_memory(count_rows(arrays), "rows", probs.size, ends[-1], "give fewer rows at once")
     small = keep_seen_words(found, arrays)
     parts = compute_rows(terms, (small.fit,), small.arrays)
     table = [_beside(small, blocks, {b: part[i] for b, part in parts.items()}) for i in (0, 1)]
@@ -146,13 +144,9 @@ def _check(fit: Any, X: Any, key: Any) -> None:
         raise ValueError("a point estimate has no posterior uncertainty: leave out key, or explain a posterior")
 
 
-def _check_size(size: int, of_what: str, num_classes: int, num_features: int, advice: str) -> None:
-    num_bytes = 8 * int(size) * num_classes * num_features
-    if num_bytes > LARGEST:
-        raise ValueError(
-            f"a table of {size} {of_what}, {num_classes} classes and {num_features} features would take "
-            f"{num_bytes / 2**30:.1f} GiB, more than 2: give {advice}"
-        )
+def _require_memory(size: int, of_what: str, num_classes: int, num_features: int, advice: str) -> None:
+    what = f"a table of {size:,} {of_what}, {num_classes:,} classes and {num_features:,} features"
+    memory.require(8 * int(size) * num_classes * num_features, what, advice)
 
 
 def _exact_log_odds(probs: Array, table: list[Array], against: int) -> tuple[Array, Array]:
@@ -170,7 +164,7 @@ def _intervals(
 ) -> ExplanationIntervals:
     fit = small.fit
     width = sum(len(small.columns.get(b, range(part.start, part.stop))) + 1 for b, part in blocks.items())
-    _check_size(num_draws, "draws", class_probs(fit).size, width, "a smaller num_draws, or no key")
+    _require_memory(num_draws, "draws", class_probs(fit).size, width, "give a smaller num_draws, or no key")
     given = intervals.draw_parameters(fit, small.arrays, key, num_draws, level)
     words = any(by_words(fit, family) for family in fit.model.families.values())
     terms = explained_terms if words else intervals.log_likelihood_terms
