@@ -160,10 +160,13 @@ def _log_likelihood(
 ) -> Array:
     """The log likelihood of labelled rows relative to that at ``reference``, plus that of unlabelled rows."""
     labelled = model.log_likelihood_ratio(statistics, params, reference)
-    if rows is None:
-        return labelled
-    joint = rows.model.log_likelihood(rows.model.restore(rows.labelled, params), rows.arrays).log()
-    return labelled + rows.weight @ logsumexp(joint)
+    return labelled if rows is None else labelled + _log_density(rows, params)
+
+
+def _log_density(rows: SplitRows, params: Sites) -> Array:
+    """sum_n w_n log sum_k p(y = k, x_n | params) over the unlabelled rows; params are centred."""
+    restored = rows.model.restore(rows.labelled, params)
+    return rows.weight @ logsumexp(rows.model.log_likelihood(restored, rows.arrays).log())
 
 
 TARGET = sampler.Target(lambda model, *_: model.params(), _log_likelihood)
