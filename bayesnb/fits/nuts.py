@@ -163,13 +163,26 @@ def _log_likelihood(
     return labelled if rows is None else labelled + _log_density(rows, params)
 
 
+TARGET = sampler.Target(lambda model, *_: model.params(), _log_likelihood)
+
+
+@jax.custom_vjp
 def _log_density(rows: SplitRows, params: Sites) -> Array:
     """sum_n w_n log sum_k p(y = k, x_n | params) over the unlabelled rows; params are centred."""
-    restored = rows.model.restore(rows.labelled, params)
-    return rows.weight @ logsumexp(rows.model.log_likelihood(restored, rows.arrays).log())
+    return _with_slope(rows, params)[0]
 
 
-TARGET = sampler.Target(lambda model, *_: model.params(), _log_likelihood)
+# one chain after another: under vmap a conditional would compute both branches, which takes 1.6 times as long
+@jax.custom_batching.sequential_vmap
+def _with_slope(rows: SplitRows, params: Sites) -> tuple[Array, Sites]:
+    def value(params: Sites) -> Array:
+        joint = rows.model.log_likelihood(rows.model.restore(rows.labelled, params), rows.arrays).log()
+        return rows.weight @ logsumexp(joint)
+
+    return jax.value_and_grad(value)(params)
+
+
+_log_density.defvjp(_with_slope, lambda slope, change: (None, jax.tree.map(lambda part: part * change, slope)))
 
 
 @jax.jit
