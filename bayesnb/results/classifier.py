@@ -21,6 +21,7 @@ from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.compute import answers_cpu_rows, interpret
 from bayesnb.arrays.placement import Node, is_traced, on_host, promote_dtypes, pytree, read_only, short_repr, to_host
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
+from bayesnb.families.views import start_powers
 from bayesnb.jaxpr_numpy import has_numpy_form
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb, logsumexp
@@ -306,6 +307,26 @@ class Posterior(Classifier):
     def with_class_probs(self, class_probs: ArrayLike) -> Self:
         """The same posterior for another population; prior, statistics and so the evidence stay those of the fit."""
         return replace(self, model=self.model.with_class_probs(class_probs))
+
+    def with_powers(self, powers: ArrayLike | Mapping[str, ArrayLike]) -> Self:
+        """The same posterior with these powers on the features' likelihoods, as if ``temper`` had learned them.
+
+        Args:
+            powers: A number for all features; or one for each, [F], block by block: a Multinomial or MultivariateNormal
+                block is one feature, and ``Views`` have one for each view and column, whose shares a number leaves as
+                they are; or a dict by block, as ``powers`` is.
+
+        Raises:
+            ValueError: for powers of another shape, and negative or infinite ones.
+
+        Example:
+            >>> import bayesnb as nb
+            >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1, 0], [1, 1], [0, 1]], [1, 1, 0])
+            >>> post.with_powers(0.5).powers, post.with_powers([1.0, 0.0]).powers
+            ({'x': array([0.5])}, {'x': array([1., 0.])})
+        """
+        sizes = {name: len(start_powers(f, self.prior.columns[name] or 0)) for name, f in self.prior.families.items()}
+        return replace(self, powers=arguments.check_powers(powers, sizes))
 
     @answers_cpu_rows
     def log_joint(self, X: Rows) -> Array:

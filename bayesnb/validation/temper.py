@@ -25,11 +25,13 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any, TypeVar
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import scipy  # scipy.optimize is loaded on first use
 
 from bayesnb.arrays.loops import one_blas_thread
-from bayesnb.arrays.placement import Array
+from bayesnb.arrays.placement import Array, is_traced, promote_dtypes
 from bayesnb.arrays.typing import ArrayLike, Estimator, LabelsLike, Table
 from bayesnb.families.views import power_groups
 from bayesnb.forests.posterior import ForestPosterior
@@ -37,16 +39,9 @@ from bayesnb.frames.classes import codes_among, plain_labels
 from bayesnb.results.classifier import Posterior, unwrap
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
+from bayesnb.validation import temper_in_jax
 from bayesnb.validation.leave_one_out import LeftOutRatios, fitted_rows, left_out_log_ratios, softmax
-
-LOG_TEMPERATURES = (-12.0, 0.0)
-"""Bounds of log T, whose prior has standard deviation 1: the common power never makes the model more confident."""
-
-SCALES = (1.0, 0.3, 0.2, 0.1, 0.03)
-"""The standard deviations of delta that are compared by evidence."""
-
-TOO_LOW = 20.0
-"""Nats of evidence that a scale may lose against the first before smaller ones are left out."""
+from bayesnb.validation.temper_in_jax import LOG_TEMPERATURES, SCALES, TOO_LOW
 
 MOST_NEWTON = 500
 """The most features for which the loss's matrix of second derivatives is computed."""
@@ -73,6 +68,8 @@ def temper(
     Of more than 20,000 rows, the powers are learned on every second, third, ... of each class, so that 10,000 to 20,000
     remain; each is left out of the fit to all rows.
 
+    Inside ``jit``, ``vmap`` and ``grad`` it runs as well, in pure JAX: a fit each for many customers, say.
+
     Args:
         posterior: An exact fit, of ``fit_posterior``, ``fit_empirical`` or ``fit_forests``; or a fitted
             ``NaiveBayesClassifier``: the result is a copy of it.
@@ -83,7 +80,8 @@ def temper(
         sample_weight: The weights of the fit [N]; a row of weight w is w rows, of which one is left out.
 
     Raises:
-        ValueError: if X, y and sample_weight are not the fitted rows, for soft labels, and in a JAX transformation.
+        ValueError: if X, y and sample_weight are not the fitted rows (not checked inside JAX), for soft labels,
+            and of forests in a JAX transformation.
 
     Example:
         >>> import bayesnb as nb
@@ -103,11 +101,14 @@ def temper(
             f"temper takes a Posterior, as fit_posterior returns, got {type(posterior).__name__}; a "
             "NaiveBayesClassifier needs method 'posterior' or 'empirical'"
         )
-    arguments.require_known("temper", posterior, X, y, sample_weight)
     arguments.require_integer_labels("temper takes", y)
+    tempered: Any
+    if is_traced(posterior, X, y, sample_weight) and isinstance(posterior, Posterior):
+        tempered = _raise_in_jax(posterior, label_rows(posterior.model, X, y, sample_weight), per_feature)
+        return tempered
+    arguments.require_known("temper of forests", posterior, X, y, sample_weight)
     forest = posterior if isinstance(posterior, ForestPosterior) else None
     exact: Any = posterior if forest is None else forest.posterior
-    tempered: Any
     tempered, power = _raise(exact, fitted_rows(exact, X, y, sample_weight), per_feature, forest)
     return tempered if forest is None else replace(forest, posterior=tempered, power=power)
 
@@ -130,15 +131,32 @@ def _raise(
             if forest is not None:
                 features, ratio = 1.0 + learn_deviations(table.with_one_feature(), powers[0])
                 powers *= np.append(np.full(len(powers) - 1, features), ratio)
-    by_block: list[Any]
-    *by_block, of_forest = np.split(powers, np.cumsum(list(table.sizes.values())))
-    if per_feature and (start := exact.prior.start_powers()) is not None:
-        by_block = [start[name] * own for name, own in zip(table.sizes, by_block, strict=True)]
-    tempered = replace(exact, powers=dict(zip(table.sizes, by_block, strict=True)))
-    return tempered, of_forest[0] if forest is not None else None
+    of_forest = powers[-1] if forest is not None else None
+    return _with_powers(exact, table.sizes, powers, per_feature), of_forest
 
 
-def _power_groups(posterior: Posterior, table: LeftOutRatios) -> Array:
+@promote_dtypes
+def _raise_in_jax(exact: Posterior, rows: LabelledRows, per_feature: bool) -> Posterior:
+    """The same of a ``Posterior`` in pure JAX."""
+    arrays, labels = jax.tree.map(jnp.asarray, (rows.arrays, rows.labels))
+    rows = replace(rows, arrays=arrays, labels=labels)
+    table = temper_in_jax.left_out_log_ratios(jax.tree.map(jnp.asarray, exact), rows, by_feature=per_feature)
+    if per_feature:
+        powers = temper_in_jax.learn_powers(table, _power_groups(exact, table))
+    else:
+        powers = jnp.full(table.ratios.shape[2], temper_in_jax.learn_temperature(table))
+    return _with_powers(exact, table.sizes, powers, per_feature)
+
+
+def _with_powers(exact: Posterior, sizes: dict[str, int], powers: Any, per_feature: bool) -> Posterior:
+    """The fit with powers [F] of blocks of these sizes, end to end, of ``Views`` relative to their shares."""
+    start = exact.prior.start_powers() if per_feature else None
+    ends = np.cumsum(list(sizes.values()))
+    by_block = {name: powers[end - size : end] for (name, size), end in zip(sizes.items(), ends, strict=True)}
+    return replace(exact, powers={name: own if start is None else start[name] * own for name, own in by_block.items()})
+
+
+def _power_groups(posterior: Posterior, table: LeftOutRatios | temper_in_jax.Ratios) -> Any:
     """The factor on each feature's log ratios in each group that learns powers by itself, [G, F]."""
     families = posterior.prior.families
     of_block = [power_groups(families[name], posterior.prior.columns[name] or 0) for name in table.sizes]

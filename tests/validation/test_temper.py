@@ -11,7 +11,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, logsumexp
 
 import bayesnb as nb
-from bayesnb.validation.temper import SCALES
+from bayesnb.validation.temper_in_jax import SCALES
 from tests import cases
 
 RNG = np.random.default_rng(5)
@@ -178,6 +178,93 @@ def test_weights_are_another_name_of_powers(problem):
         nb.Posterior(fit.prior, fit.model, fit.statistics, weight=other)
 
 
+@pytest.mark.parametrize("per_feature", [False, True])
+def test_inside_jax_the_powers_are_those_of_the_host(problem, per_feature):
+    weight, _, fits = problem
+    model, w = nb.NaiveBayes(BLOCKS, num_classes=K), jnp.asarray(weight)
+
+    @jax.jit
+    def powers(X, y, w):
+        post = nb.fit_posterior(model, X, y, sample_weight=w)
+        return nb.temper(post, X, y, per_feature=per_feature, sample_weight=w).powers
+
+    found = powers({name: jnp.asarray(x) for name, x in X.items()}, jnp.asarray(Y), w)
+    for name, expected in fits[per_feature].powers.items():
+        assert_allclose(found[name], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("family", [nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram()), nb.MultivariateNormal()])
+def test_a_fit_of_the_host_is_tempered_inside_jax(rng, family):
+    y = np.arange(150) % K
+    x = rng.normal(size=(150, 2)) + 0.5 * y[:, None]
+    fit = nb.fit_posterior(nb.NaiveBayes(family), x, y)
+    found = jax.jit(lambda x, y: nb.temper(fit, x, y, per_feature=True).powers["x"])(jnp.asarray(x), jnp.asarray(y))
+    assert_allclose(found, nb.temper(fit, x, y, per_feature=True).powers["x"], atol=1e-4)
+
+
+def test_many_small_fits_are_tempered_at_once(rng):
+    y = rng.integers(0, 2, (30, 60))
+    X = rng.normal(size=(30, 60, 3)) + 0.7 * y[..., None]
+    X[..., 1] = X[..., 0] + 0.1 * rng.normal(size=y.shape)
+    model = nb.NaiveBayes(nb.Normal(), num_classes=2)
+    fits = jax.vmap(lambda X, y: nb.fit_posterior(model, X, y))(jnp.asarray(X), jnp.asarray(y))
+    for per_feature in (False, True):
+        tempered = jax.jit(jax.vmap(lambda fit, X, y, by=per_feature: nb.temper(fit, X, y, per_feature=by)))
+        found = tempered(fits, jnp.asarray(X), jnp.asarray(y)).powers["x"]
+        host = [
+            nb.temper(nb.fit_posterior(model, x, k), x, k, per_feature=per_feature) for x, k in zip(X, y, strict=True)
+        ]
+        assert_allclose(found, [fit.powers["x"] for fit in host], atol=2e-4)
+
+
+@pytest.mark.parametrize("per_feature", [False, True])
+def test_powers_have_derivatives(rng, per_feature):
+    """With respect to a hyperparameter, against differences of the host's powers."""
+    y = np.arange(80) % 2
+    x = rng.normal(size=(80, 2)) + y[:, None]
+
+    def power(rate, array):
+        model = nb.NaiveBayes(nb.Normal(0.0, 1.0, 1.0, rate), num_classes=2)
+        X, labels = array(np.c_[x, x[:, 0]]), array(y)
+        return nb.temper(nb.fit_posterior(model, X, labels), X, labels, per_feature=per_feature).powers["x"].sum()
+
+    step = 1e-2
+    difference = (power(1.0 + step, np.asarray) - power(1.0 - step, np.asarray)) / (2 * step)
+    assert_allclose(jax.grad(lambda rate: power(rate, jnp.asarray))(1.0), difference, rtol=2e-2)
+
+
+def test_powers_by_hand():
+    fit = nb.fit_posterior(MODEL, X, Y)
+    sizes = {name: 1 if name == "words" else x.shape[1] for name, x in X.items()}
+    assert fit.with_powers(0.5).powers == dict.fromkeys(sizes, np.array([0.5]))
+    flat = np.arange(sum(sizes.values())) / 10.0
+    many = fit.with_powers(flat)
+    assert {name: len(power) for name, power in many.powers.items()} == sizes
+    assert_allclose(np.concatenate([*many.powers.values()]), flat)
+    assert_allclose(many.predict_log_proba(X), fit.with_powers(many.powers).predict_log_proba(X))
+    assert_allclose(fit.with_powers(1).predict_log_proba(X), fit.predict_log_proba(X), atol=1e-12)
+    rows = {name: jnp.asarray(x) for name, x in X.items()}
+    slope = jax.grad(lambda power: fit.with_powers(power).predict_log_proba(rows).sum())(0.5)
+    assert np.isfinite(slope)
+    assert abs(slope) > 0
+
+
+@pytest.mark.parametrize(
+    ("powers", "words"),
+    [
+        ([1.0, 2.0], r"one for each of 8 features, got shape \(2,\)"),
+        ({"flags": [1.0]}, r"must have the blocks .*, got \['flags'\]"),
+        (-1.0, r"finite and not negative, got \[-1.0\]"),
+        (np.nan, "finite and not negative"),
+        ("half", "got <U4"),
+        ({name: [1.0, 2.0, 3.0, 4.0] for name in BLOCKS}, r"must be one number, \[1\], or one for each of 2 features"),
+    ],
+)
+def test_other_powers_are_refused(powers, words):
+    with pytest.raises(ValueError, match=words):
+        nb.fit_posterior(MODEL, X, Y).with_powers(powers)
+
+
 def test_copies_of_a_column_count_as_one(rng):
     y = np.arange(400) % 2
     x = rng.normal(size=(400, 1)) + 1.5 * y[:, None]
@@ -239,5 +326,6 @@ def test_what_is_refused():
         nb.linear_form(nb.temper(fit, case.X, case.y))
     with pytest.raises(ValueError, match="takes a Posterior"):
         nb.temper(nb.fit_map(case.model, case.X, case.y), case.X, case.y)
-    with pytest.raises(ValueError, match="temper cannot run inside a JAX transformation"):
-        jax.jit(lambda x: nb.temper(fit, x, case.y).predict_proba(x))(jnp.asarray(case.X))
+    forest = nb.fit_forests(case.model, case.X, case.y)
+    with pytest.raises(ValueError, match="temper of forests cannot run inside a JAX transformation"):
+        jax.jit(lambda x: nb.temper(forest, x, case.y).predict_proba(x))(jnp.asarray(case.X))

@@ -214,9 +214,7 @@ def _(result: Posterior) -> Any:
     check_statistics(result.statistics, prior)
     if result.powers is not None:
         sizes = {name: len(start_powers(family, prior.columns[name] or 0)) for name, family in prior.families.items()}
-        for name, power in _check_by_feature("powers", result.powers, sizes).items():
-            if not ((power >= 0) & (power < np.inf)).all():
-                raise ValueError(f"powers[{name!r}] must be finite and not negative")
+        arguments.check_powers(result.powers, sizes)
     if isinstance(result, EmpiricalPosterior):
         terms = {"start_log_evidence": result.start_log_evidence, "log_hyperprior": result.log_hyperprior}
         require_finite_numbers("EmpiricalPosterior", **terms)
