@@ -153,7 +153,8 @@ ASKING = {
     "forests.posterior", "frames.classes", "frames.series", "model.naive_bayes",
     "numerics.log_prob", "recognition.program", "recognition.rows", "results.classifier", "results.combine",
     "results.generate", "results.intervals", "rows.arguments", "rows.checks", "rows.labelled_rows",
-    "rows.model_statistics", "rows.sufficient_statistics", "sklearn.rows", "validation.leave_one_out", "validation.temper",
+    "rows.model_statistics", "rows.sufficient_statistics", "sklearn.rows", "validation.leave_one_out",
+    "validation.temper",
 }  # fmt: skip
 """The files outside that still ask: edges where users' arrays come in, and bodies for numpy rows. None is added."""
 
