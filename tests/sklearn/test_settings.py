@@ -128,7 +128,7 @@ def test_parameters_that_are_set_later_leave_the_likelihoods_alone():
         assert views(clf) == seen == (before is None)
 
 
-def test_statistics_of_other_cells_do_not_merge():
+def test_statistics_of_other_bins_do_not_merge():
     one, two = (nb.NaiveBayesClassifier().fit(X[rows], Y[rows]) for rows in (slice(60), slice(60, 120)))
     with pytest.raises(
         ValueError, match="only if their bins are the same, and each fit finds its own: fit with temper"
