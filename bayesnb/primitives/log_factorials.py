@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import scipy.special
 
 from bayesnb.arrays import either
-from bayesnb.arrays.cells import bytes_per_row, cells_by_row, part_of, sums_between
+from bayesnb.arrays.cells import bytes_per_row, cells_by_row, part_of, row_sums, sums_between
 from bayesnb.arrays.loops import compiled, in_threads, row_blocks
 from bayesnb.arrays.placement import Array, on_host
 
@@ -22,20 +21,16 @@ def log_factorial(x: Array) -> Array:
 
 def row_log_factorials(x: Any) -> Array:
     """sum_d log x_nd! of rows, [N]; on the host in float64, for sparse rows too."""
-    return _of_rows(_log_factorials_between, x) if on_host(x) else log_factorial(x).sum(axis=-1)
+    if not on_host(x):
+        return log_factorial(x).sum(axis=-1)
+    blocks = row_blocks(x.shape[0], bytes_per_row(x))
+    parts = in_threads(lambda rows: _log_factorials_between(*cells_by_row(part_of(x, rows))), blocks)
+    return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def row_log_coefficients(x: Any) -> Array:
     """log n! - sum_d log x_nd!, n = sum_d x_nd, of rows, [N]; on the host in float64, for sparse rows too."""
-    if not on_host(x):
-        return log_factorial(x.sum(axis=-1)) - row_log_factorials(x)
-    return _of_rows(lambda *cells: log_factorial(sums_between(*cells)) - _log_factorials_between(*cells), x)
-
-
-def _of_rows(function: Callable[[Array, Array], Array], x: Any) -> Array:
-    """``function`` of cells and row pointers, by blocks of numpy or sparse rows."""
-    parts = in_threads(lambda rows: function(*cells_by_row(part_of(x, rows))), row_blocks(x.shape[0], bytes_per_row(x)))
-    return np.concatenate(parts) if parts else np.zeros(0)
+    return log_factorial(row_sums(x)) - row_log_factorials(x)
 
 
 def _log_factorials_between(cells: Array, pointers: Array) -> Array:
