@@ -224,10 +224,11 @@ def log_prior_of_count(real: Array) -> Array:
 def _best_on_host(log_weight: Array, real: Array, prior: Array) -> tuple[Array, Array]:
     size = log_weight.shape[-1]
     tables, priors = log_weight.reshape(-1, size, size), prior.reshape(-1, size)
+    priors = priors[:, : np.max((priors > NEVER).nonzero()[1], initial=0) + 1]  # no more cuts than may be
     may_end = np.pad(real.reshape(len(tables), size - 1) > 0, ((0, 0), (0, 1)))
-    best = np.full((len(tables), size + 1, size), -np.inf)  # by end and number of cuts
+    best = np.full((len(tables), size + 1, priors.shape[1]), -np.inf)  # by end and number of cuts
     best[:, 0, 0] = 0.0
-    starts = np.zeros((len(tables), size, size), int)
+    starts = np.zeros((len(tables), size, priors.shape[1]), int)
     for j in range(size):
         paths = best[:, : j + 1] + tables[:, : j + 1, j, None]
         starts[:, j], values = paths.argmax(axis=1), paths.max(axis=1)
@@ -251,8 +252,8 @@ def _best_shapes(log_weight: Shape, real: Shape, _: Shape) -> tuple[Shape, Shape
 def best_segmentation(log_weight: Array, real: Array, prior: Array) -> tuple[Array, Array]:
     """The log of prior times weights of the best segmentation [...], and its cuts, 1 or 0, [..., G - 1].
 
-    On the host a loop takes 1.8 ms for three tables of 100 columns and JAX 136, where a fit of forests is to take 200.
-    Arguments as those of ``sum_segmentations``, and the prior of each number of cuts, as ``log_prior_of_count``.
+    On the host numpy takes a tenth of the time of JAX, where a fit of forests is to take 200 ms. Arguments as those of
+    ``sum_segmentations``, and the prior of each number of cuts, as ``log_prior_of_count``.
     """
     size, front = log_weight.shape[-1], log_weight.shape[:-2]
     count = int(np.prod(front))
