@@ -42,7 +42,8 @@ def compiled(function: Callable[..., T], *, few: int | None = None, **options: A
     @wraps(function)
     def call(*args: Any) -> T:
         if not loaded:
-            if few is not None and "numba" not in sys.modules and _count_numbers(args) <= few:
+            numbers = sum(x.size for x in args if isinstance(x, np.ndarray))
+            if few is not None and numbers <= few and "numba" not in sys.modules:
                 with np.errstate(all="ignore"):
                     return function(*args)
             with _LOADING:
@@ -55,10 +56,6 @@ def compiled(function: Callable[..., T], *, few: int | None = None, **options: A
             return loaded[0](*args)
 
     return call
-
-
-def _count_numbers(args: tuple[Any, ...]) -> int:
-    return sum(x.size for x in args if isinstance(x, np.ndarray))
 
 
 def compiled_unless_few(function: Callable[..., T], **options: Any) -> Callable[..., T]:

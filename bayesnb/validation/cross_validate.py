@@ -65,9 +65,12 @@ def cross_validate(
         (6, 2)
     """
     require_fit(fit, *CLOSED_FORMS)
-    models = [_for_fit(one, fit) for one in (model if isinstance(model, Sequence) else [model])]
-    if not models:
+    given = model if isinstance(model, Sequence) else [model]
+    if not given:
         raise ValueError("give at least one model")
+    for one in given:
+        arguments.check_model(one)
+    models = [one.conjugate() if fit is fit_mle else conjugate(one) for one in given]  # an MLE ignores priors
     arguments.require_known("cross_validate", X, y, sample_weight)
     rows = label_rows(models[0], *to_host((X, y, sample_weight)))
     num_rows, num_classes = rows.num_rows, rows.num_classes
@@ -99,12 +102,6 @@ def cross_validate(
 
         in_threads(predict, enumerate(tables, some.start))
     return table.swapaxes(0, 1) if isinstance(model, Sequence) else table[:, 0]
-
-
-def _for_fit(model: NaiveBayes, fit: Callable[..., Any]) -> NaiveBayes:
-    """The model without the priors that an MLE ignores. ValueError if another fit needs other priors."""
-    arguments.check_model(model)
-    return model.conjugate() if fit is fit_mle else conjugate(model)
 
 
 def _tables_of_folds(grid: NaiveBayes, others: list[ModelStatistics], fit: Callable[..., Any]) -> list[Tables]:
