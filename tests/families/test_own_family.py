@@ -71,7 +71,7 @@ def test_it_is_saved_and_exported(case, tmp_path):
 
 
 def test_onnx_serves_it(case, tmp_path):
-    sessions = pytest.importorskip("tests.files.onnx_sessions")
+    sessions = pytest.importorskip("tests.files.onnx.sessions")
     post = nb.fit_posterior(case.model, case.X, case.y)
     sessions.assert_served(sessions.Served(post, tmp_path), post, case.X)
 
