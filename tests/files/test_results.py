@@ -4,6 +4,7 @@ import io
 import json
 import os
 import struct
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import field, replace
@@ -18,8 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from safetensors.numpy import save_file
+from scipy import sparse
 
 import bayesnb as nb
+from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.placement import pytree
 from bayesnb.files.storage import tensors
 from tests import cases
@@ -46,6 +49,8 @@ RESULTS = {
     "tempered": lambda: nb.temper(nb.fit_posterior(MODEL, X, Y), X, Y, per_feature=True),
     "learned prior": lambda: nb.fit_empirical(MODEL, X, Y),
     "averaged": lambda: nb.fit_averaged(MODEL, X, Y),
+    "discounted": lambda: nb.fit_posterior(MODEL, statistics=nb.discount(nb.sufficient_statistics(MODEL, X, Y), 0.3)),
+    "learned forgetting": lambda: nb.fit_forgetting(MODEL, X, Y).fit,
     "EM": lambda: nb.fit_em(MODEL, X, np.where(Y == 1, -1, Y), max_iterations=3),
     "bootstrap": lambda: nb.bootstrap(MODEL, X, Y, key=jax.random.key(1), replicates=5),
     "labels": lambda: nb.fit_multilabel(MODEL, X, np.stack([Y, 1 - Y], axis=1)),
@@ -142,10 +147,24 @@ def test_priors_of_one_column_each_come_back(tmp_path):
     assert_array_equal(found, expected)
 
 
-def test_doubles_of_jax_stay_doubles(tmp_path):
+@pytest.mark.parametrize("fit", [nb.fit_posterior, nb.fit_averaged])
+def test_doubles_of_jax_stay_doubles(fit, tmp_path):
     with jax.enable_x64(True):
-        fit = nb.fit_posterior(MODEL, jnp.asarray(X), jnp.asarray(Y))
-    assert_identical(nb.load(saved(fit, tmp_path)), fit)
+        made = fit(MODEL, jnp.asarray(X), jnp.asarray(Y))
+    assert_identical(nb.load(saved(made, tmp_path)), made)
+
+
+def test_tables_of_many_classes_stay_sparse(tmp_path):
+    counts = sparse.random(9_000, 3_000, density=0.002, random_state=0, format="csr")
+    counts.data = np.ceil(counts.data * 5)
+    fit = nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), counts, np.arange(9_000) % 6_000)
+    assert is_class_table(fit.prior.families["x"].concentration)
+    tracemalloc.start()
+    try:
+        assert_identical(nb.load(saved(fit, tmp_path)), fit)
+        assert tracemalloc.get_traced_memory()[1] < 64e6  # a dense table is 144 MB
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ the fit, since the host computes equal functions of equal numbers alike. Where t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import singledispatch
 from typing import Any
@@ -19,7 +19,7 @@ from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import allow_promotion, to_double
-from bayesnb.families import Normal, Views
+from bayesnb.families import Multinomial, Normal, Views
 from bayesnb.families.hyperparameters import values_of
 from bayesnb.families.parts.support import BOUND, require_axes, require_finite_numbers
 from bayesnb.families.views import start_powers
@@ -63,14 +63,19 @@ def kept_beside(result: Any) -> dict[str, Any]:
 
 
 def update(prior: NaiveBayes, statistics: ModelStatistics, class_probs: Any = None) -> NaiveBayes:
-    """The posterior model, or those of all labels, in the precision of its parts whatever JAX's setting is."""
-    double = any(getattr(leaf, "dtype", None) == np.float64 for leaf in jax.tree.leaves((prior, statistics)))
-    with jax.enable_x64(double):
-        model = compute(_update if np.ndim(prior.class_concentration) < 2 else _update_each, prior, statistics)
+    """The posterior model, or those of all labels."""
+    step = _update if np.ndim(prior.class_concentration) < 2 else _update_each
+    model = _compute_as_stored(step, prior, statistics)
     return model if class_probs is None else model.with_class_probs(class_probs)
 
 
 _update, _update_each = jax.jit(NaiveBayes.update), jax.jit(jax.vmap(NaiveBayes.update))
+
+
+def _compute_as_stored(function: Callable[..., Any], *args: Any) -> Any:
+    """``compute`` in the precision of the arguments, whatever JAX's setting is."""
+    with jax.enable_x64(any(getattr(leaf, "dtype", None) == np.float64 for leaf in jax.tree.leaves(args))):
+        return compute(function, *args)
 
 
 def same_result(one: Any, other: Any, *, bits: bool = False) -> bool:
@@ -159,6 +164,17 @@ def _(family: Any, block: str, num_classes: int, num_columns: int) -> None:
     _check_resolved.dispatch(object)(family._replace(rate=rate), block, num_classes, num_columns)
 
 
+@_check_resolved.register(Multinomial)
+def _(family: Any, block: str, num_classes: int, num_columns: int) -> None:
+    check, table = _check_resolved.dispatch(object), family.concentration
+    if not is_class_table(table):
+        return check(family, block, num_classes, num_columns)
+    table.check(f"block {block!r}", "concentration")
+    if table.shape != (num_classes, num_columns) or len(table.base) != 1 or (np.asarray(table.total) != 1).any():
+        raise ValueError(f"block {block!r}: concentration must be a table {num_classes, num_columns} of one prior")
+    return check(family._replace(concentration=table.base), block, 1, num_columns)
+
+
 @_check_resolved.register(Views)
 def _(family: Any, block: str, num_classes: int, num_columns: int) -> None:
     for one in family.fitted:
@@ -231,7 +247,7 @@ def _(result: Posterior) -> Any:
 def _(result: AveragedPosterior) -> Any:
     posterior = rebuild(result.posterior)
     _check_by_feature("log_odds", result.log_odds, posterior.model.columns)
-    _, pooled = compute(update_both, posterior.prior, posterior.statistics)
+    _, pooled = _compute_as_stored(update_both, posterior.prior, posterior.statistics)
     return replace(result, posterior=posterior, pooled=pooled)
 
 
