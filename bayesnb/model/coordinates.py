@@ -24,7 +24,6 @@ from bayesnb.families import (
 from bayesnb.families.base import Family, Hyperparameter, Params
 from bayesnb.families.priors import normal_inverse_gamma, normal_inverse_wishart
 from bayesnb.families.priors.normal_inverse_gamma import NormalStatistics
-from bayesnb.rows.labelled_rows import Specification
 
 
 @singledispatch
@@ -83,7 +82,7 @@ def _(family: Any, statistics: Any, params: Params) -> Params:
     return family.with_constants(loc, covariance)
 
 
-def tilt_model(model: Specification) -> tuple[dict[str, Family], Hyperparameter]:
+def tilt_model(model: Any) -> tuple[dict[str, Family], Hyperparameter]:
     """The families and the class concentration whose densities are those of the program's own parameters."""
     tilts = {} if model.spelling is None else model.spelling.tilts()
     families = dict(model.families)

@@ -134,7 +134,7 @@ def check_priors(priors: Mapping[str, Any] | None, sites: list[str], fixed: bool
     return dict(priors or {})
 
 
-def initial_params(model: Specification, params: Mapping[str, Array]) -> dict[str, Array]:
+def initial_params(model: Any, params: Mapping[str, Array]) -> dict[str, Array]:
     """Those of the parameters, interior under the conjugate priors, that are also interior under their own priors.
 
     Raises:

@@ -37,7 +37,7 @@ from bayesnb.rows.sufficient_statistics import pooled_statistics
 
 
 @promote_dtypes
-def run(model: Specification, X: Any, y: Any, num_rows: int | None, total_count: Any) -> tuple[Any, Array]:
+def run(model: Any, X: Any, y: Any, num_rows: int | None, total_count: Any) -> tuple[Any, Array]:
     """Run the program; ``model(X, y)`` calls this inside MCMC, Predictive or render_model.
 
     Args:
@@ -122,7 +122,7 @@ class _AnyClasses(dist.Distribution):
         return dist.Dirichlet(jnp.broadcast_to(self.concentration, value.shape[-1:])).log_prob(value)
 
 
-def _rows(model: Specification, X: Any, y: Any, num_rows: int | None) -> tuple[dict[str, Array] | None, int]:
+def _rows(model: Any, X: Any, y: Any, num_rows: int | None) -> tuple[dict[str, Array] | None, int]:
     if X is not None:
         arrays = check_rows(model.families, model.single, model.by_block(X), model.columns)
         return arrays, count_rows(arrays)

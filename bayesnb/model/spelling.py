@@ -21,7 +21,6 @@ from bayesnb.arrays import either
 from bayesnb.arrays.placement import Array, allow_promotion, short_repr
 from bayesnb.arrays.typing import ObservedRows
 from bayesnb.model.links import LINKS, Part, Positions, log_slope, matrix_powers
-from bayesnb.rows.labelled_rows import Specification
 
 CONSTRAINTS: dict[str, Any] = {
     name: getattr(constraints, name)
@@ -137,7 +136,7 @@ class Spelling(NamedTuple):
         return {name: p for name, p in powers.items() if any(p)}
 
 
-def sample_sites(model: Specification, spelling: Spelling) -> dict[str, Array]:
+def sample_sites(model: Any, spelling: Spelling) -> dict[str, Array]:
     """Sample the program's sites under the model's priors, inside a NumPyro program; ``model`` has its own sites."""
     found: dict[str, Array] = {}
     known: dict[str, Array] = {}
