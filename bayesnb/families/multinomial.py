@@ -20,7 +20,7 @@ from bayesnb.arrays.compute import compute, compute_rows
 from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Hyperparameter, LinearFamily, Params, Score, conjugate_update, pytree
 from bayesnb.families.hyperparameters import plates
-from bayesnb.families.parts.statistics import Statistics, class_rows, require_sums, without
+from bayesnb.families.parts.statistics import Statistics, require_sums, without
 from bayesnb.families.parts.support import require_shapes, require_simplex, require_whole_rows
 from bayesnb.numerics import dirichlet, stable
 from bayesnb.numerics.log_prob import LogProb
@@ -49,10 +49,6 @@ class MultinomialStatistics(Statistics):
             raise ValueError(f"statistics of block {block!r}: counts that are not stored must be 0")
         # the sums of the classes stand for the cells, which are checked
         return Statistics.check(replace(self, counts=self.counts.sum(axis=1)), block, num_classes)
-
-    def spread_classes(self, places: Array) -> Self:
-        counts = self.counts.take(places) if is_class_table(self.counts) else class_rows(self.counts, places)
-        return type(self)(counts, class_rows(self.log_base, places))
 
     def minus(self, part: Self) -> Self:
         if is_class_table(self.counts) and is_class_table(part.counts):

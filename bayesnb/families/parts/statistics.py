@@ -12,6 +12,7 @@ import numpy as np
 
 from bayesnb.arrays import either
 from bayesnb.arrays.cells import LARGEST_CELL
+from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.placement import Array, Node, fields_of
 from bayesnb.families.parts.support import Axes, require_axes, require_finite_numbers
 
@@ -63,7 +64,7 @@ class Statistics(Node):
 
         Its arrays are zeros; a class whose arrays are then others overrides it.
         """
-        return jax.tree.map(lambda a: class_rows(a, places), self)
+        return self.map(lambda _, a: class_rows(a, places))
 
     def minus(self, part: Self) -> Self:
         """The statistics without those of some of the rows; a class that overrides ``merge`` overrides it as well."""
@@ -130,7 +131,9 @@ def over(squares: Array, count: Array) -> Array:
 
 
 def class_rows(table: Array, places: Array) -> Array:
-    """The rows of a table [K, ...] at these places [L], zeros where a place is K."""
+    """The rows of a table [K, ...], also a ``ClassTable``, at these places [L], zeros where a place is K."""
+    if is_class_table(table):
+        return table.take(places)
     own = places < table.shape[0]
     rows = table[np.where(own, places, 0)]
     return rows if own.all() else either.where(own.reshape(-1, *[1] * (table.ndim - 1)), rows, 0)
