@@ -65,7 +65,7 @@ def stacking_weights(
     tables = [_left_out_nats(fit, X, y, sample_weight) for fit in fits]
     nats = np.stack([nats for nats, _ in tables], axis=1)
     probs = np.exp(nats.min(axis=1, keepdims=True) - nats)  # p_m(y_i | x_i) of M fits, each row relative to its largest
-    return find_proportions(probs, np.full(len(fits), CONCENTRATION - 1.0), weight=tables[0][1]).probs
+    return find_proportions(probs, np.full(len(fits), CONCENTRATION - 1.0), weight=np.asarray(tables[0][1])).probs
 
 
 def _left_out_nats(fit: Posterior, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array]:
