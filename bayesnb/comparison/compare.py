@@ -158,7 +158,6 @@ def compare(
 
 
 def _with_size(result: Comparison, found: Sequence[Record]) -> Comparison:
-    """The comparison with the fits of one more size."""
     records = sorted(found, key=lambda record: result.methods.index(record.method))
     return replace(result, records=(*result.records, *records))
 

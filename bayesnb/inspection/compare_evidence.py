@@ -244,7 +244,6 @@ def _(family: Any, others: list[Any], statistics: Any, weight: Any, owner: str) 
 
 
 def _log_precisions(precision: Any, weights: Mapping[str, Any]) -> float:
-    """The sum over all cells with a density of the log precision."""
     total, given = 0.0, precision if isinstance(precision, Mapping) else dict.fromkeys(weights, precision)
     for b, weight in weights.items():
         if not weight.any():

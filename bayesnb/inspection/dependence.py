@@ -200,7 +200,6 @@ def _symmetric(pairs: Array) -> Array:
 
 
 def _family(x: Array, block: str) -> Family:
-    """The family for a block's type of cells."""
     if x.dtype == bool:
         return FAMILIES["bernoulli"]()
     if not np.issubdtype(x.dtype, np.integer):

@@ -58,7 +58,6 @@ def check_lists(given: Any, sizes: Mapping[str, int]) -> dict[str, list[Any]]:
 
 
 def _words(given: Any) -> Any:
-    """The names that a fitted vectorizer has, or names as given."""
     return given.get_feature_names_out() if hasattr(given, "get_feature_names_out") else given
 
 

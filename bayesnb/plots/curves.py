@@ -262,7 +262,6 @@ def cost_curve(ax: Axes, proba: ArrayLike, y: LabelsLike, *, envelope: bool = Tr
 
 
 def _costs_of_decisions(proba: Array, y: Array, x: Array) -> Array:
-    """The costs of the decisions of least expected cost."""
     share = (y == 1).mean()
     miss, alarm = x / share, (1.0 - x) / (1.0 - share)
     labels = (decide(proba, [[0.0, a], [m, 0.0]]).labels for m, a in zip(miss, alarm, strict=True))

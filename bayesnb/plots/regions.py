@@ -117,7 +117,6 @@ def _draw_points(ax: Axes, points: Array, y: Array, classes: tuple[str, ...]) ->
 
 
 def _name_regions(ax: Axes, probs: Array, across: Array, up: Array, classes: tuple[str, ...]) -> None:
-    """Write each class's name near the middle of its region."""
     best = probs.argmax(axis=2)
     for k, name in enumerate(classes):
         rows, columns = (best == k).nonzero()

@@ -155,7 +155,6 @@ def _groups(params: dict[str, Values], site: str) -> tuple[int, ...] | None:
 
 
 def _find_tied(family: type[Family], site: str) -> type[Family]:
-    """The family whose columns share their parameters."""
     tied = {known.untied: known for known in Family.known.values() if hasattr(known, "untied")}
     if family not in tied:
         raise NotNaiveBayes(

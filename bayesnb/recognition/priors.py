@@ -174,7 +174,6 @@ def own_prior(fed: Fed, latents: Mapping[str, Latent], priors: Priors, site: str
 
 
 def _prior_of_two_classes(fed: Fed, prior: Any) -> dist.Distribution:
-    """The prior of two probabilities that a logit with this prior determines."""
     sign = next(-1.0 if part.link == "expit of minus" else 1.0 for part in fed.parts if 0 in part.placed.values)
     shift, scale = (sign * constant[0] for constant in _constants(fed))
     # for two classes, the first part of the stick is expit

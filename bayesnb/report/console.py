@@ -112,7 +112,6 @@ def _scores(summary: Summary) -> tuple[Grid, Grid]:
 
 
 def _times(summary: Summary) -> Grid:
-    """The times of each method at the smallest and the largest training size."""
     sizes = summary["splits"]["sizes"]
     ends = sorted({sizes[0], sizes[-1]})
     by_method = {m: [r for r in summary["table"] if r["method"] == m and r["size"] in ends] for m in summary["priors"]}

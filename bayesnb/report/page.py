@@ -64,7 +64,6 @@ def render_page(summary: Summary, figures: Mapping[str, bytes]) -> str:
 
 
 def _rows(summary: Summary, method: str) -> list[dict[str, Any]]:
-    """The rows of a method, in order of the training sizes."""
     return [row for row in summary["table"] if row["method"] == method]
 
 

@@ -202,7 +202,6 @@ def roll_up(log_proba: ArrayLike, paths: Sequence[str], *, separator: str = ";")
 
 
 def _steps(paths: Sequence[str], separator: str) -> list[tuple[str, ...]]:
-    """The steps of each path."""
     if not (isinstance(separator, str) and separator):
         raise ValueError(f"separator must be the text between the steps of a path, got {separator!r}")
     if isinstance(paths, str) or not isinstance(paths, Iterable):

@@ -167,7 +167,6 @@ def _power_groups(posterior: Posterior, table: LeftOutRatios | temper_in_jax.Rat
 
 
 def _with_fit(classifier: Any, fit: Any, per_feature: bool) -> Any:
-    """A copy of a classifier with its fit tempered."""
     tempered = copy(classifier)
     tempered.fit_ = fit
     # a fit of several views is the default's, which learns a power per feature again if it is repeated
