@@ -144,7 +144,7 @@ def test_edges_of_parts_must_be_given(family, rng):
     resolved = model.resolve(*whole)
     assert_close(along(resolved).blocks["x"].counts, nb.sufficient_statistics(resolved, *whole).blocks["x"].counts)
     apart = [nb.sufficient_statistics(model, *(np.asarray(part) for part in rows)) for rows in zip(X, y, strict=True)]
-    with pytest.raises(ValueError, match=r"can be merged only if their (edges|cells) are the same"):
+    with pytest.raises(ValueError, match=r"can be merged only if their (edges|bins) are the same"):
         nb.merge(jax.tree.map(lambda *leaves: np.stack(leaves), *apart), axis=0)
 
 
