@@ -53,6 +53,9 @@ NODES = (
 )  # fmt: skip
 """Types of results and of their parts, besides families and their statistics."""
 
+RESULTS = (Classifier, NaiveBayes, ModelStatistics, Bootstrap, MultiLabel, NaiveBayesClassifier)
+"""What can be saved."""
+
 SPELLED = (Spelling, Site, Part, Cells, Positions)
 """How a recognised model shows its parameters: names, axes, and links from a fixed list."""
 
@@ -112,12 +115,6 @@ def encode(value: Any, arrays: Arrays) -> Any:
         value.require_prior_of_fit()
         return {"estimator": [encode(part, arrays) for part in (value.get_params(deep=False), learned)]}
     raise ValueError(f"a {type(value).__name__} cannot be saved: give its content as numbers, text or a numpy array")
-
-
-def is_result(value: Any) -> bool:
-    """Whether a value can be saved."""
-    results = (Classifier, NaiveBayes, ModelStatistics, Bootstrap, MultiLabel)
-    return isinstance(value, results) or type(value) is NaiveBayesClassifier
 
 
 def decode(code: Any, arrays: Arrays) -> Any:

@@ -55,10 +55,10 @@ def save(fit: object, path: Target) -> None:
         ...     nb.load(f"{folder}/fit.safetensors").predict([[1, 0]])
         array([0])
     """
-    from bayesnb.files.storage.encoding import Arrays, decode, encode, is_result  # imports data frames
+    from bayesnb.files.storage.encoding import RESULTS, Arrays, decode, encode  # imports data frames
     from bayesnb.files.storage.saved_results import rebuild, same_result
 
-    if not is_result(fit):
+    if not isinstance(fit, RESULTS):
         raise StorageError(f"save takes a bayesnb fit, estimator, model or statistics, got {type(fit).__name__}")
     if is_traced(fit):
         raise StorageError("a fit inside a JAX transformation has no values yet: save it outside the transformation")

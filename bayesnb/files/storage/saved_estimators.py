@@ -10,7 +10,7 @@ from bayesnb.files.storage.saved_results import check_statistics, rebuild, requi
 from bayesnb.frames.blocks import AnySchema, BlocksSchema
 from bayesnb.frames.columns import KINDS, SKIP, Column, in_order
 from bayesnb.frames.words import WordColumn, vectorizer_of
-from bayesnb.rows.checks import columns_behind
+from bayesnb.rows.model_statistics import check_classes
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
 from bayesnb.sklearn.settings import has_views, require, require_temper, specification
 
@@ -33,19 +33,14 @@ def _(estimator: NaiveBayesClassifier) -> Any:
         raise ValueError(f"feature_names_in_ are {names}, the schema has {schema.names}")
     fit = estimator.fit_ = rebuild(estimator.fit_)
     labels = estimator.classes_.tolist()
-    if estimator.classes_.ndim != 1 or len(set(labels)) < len(labels) or any(label != label for label in labels):
-        raise ValueError(f"classes_ must be different labels, got {labels}")
+    check_classes(labels)
     views = has_views(schema, fit.model)
     model = specification("posterior", 1.0, schema, estimator.classes_, estimator.class_prior, views=views)
-    check_statistics(statistics, model)
+    require_alike(model, fit.model)
+    check_statistics(statistics, fit.model)
     if statistics.classes not in (None, tuple(labels)):
         raise ValueError(f"statistics_ are of the classes {list(statistics.classes)}, classes_ are {labels}")
-    require_alike(model, fit.model)
-    widths = {block: len(columns) for block, columns in schema.names_by_block.items()}
-    for block, width in widths.items():
-        if columns_behind(fit.model.families[block], statistics.blocks[block]) != width:
-            raise ValueError(f"block {block!r}: statistics_ must have the {width} columns of the schema")
-    no_rows = {block: np.zeros((0, width)) for block, width in widths.items()}
+    no_rows = {block: np.zeros((0, len(columns))) for block, columns in schema.names_by_block.items()}
     num_classes = fit.predict_proba(no_rows["x"] if fit.model.single else no_rows).shape[1]
     if num_classes != len(labels):
         raise ValueError(f"classes_ has {len(labels)} labels, fit_ has {num_classes} classes")
