@@ -138,35 +138,31 @@ def _dynamic_update_slice(x: jax.Array, part: jax.Array, *starts: Any) -> jax.Ar
 def _gather(
     x: jax.Array, places: Any, *, dimension_numbers: Any, slice_sizes: Any, fill_value: Any, **_: Any
 ) -> jax.Array:
-    """One slice, or reads of whole axes at one place of the others, which become one axis that is read."""
+    """Reads from computed places of some axes, which become one; the other axes are read as a whole."""
     numbers, num_batch = dimension_numbers, places.ndim - 1
-    if places.ndim == 1 and fill_value is None:
-        starts = dict(zip(numbers.start_index_map, places, strict=True))
-        part = _dynamic_slice(x, *(starts.get(axis, 0) for axis in range(x.ndim)), slice_sizes=slice_sizes)
-        return lax.squeeze(part, numbers.collapsed_slice_dims)
-    axes = [*numbers.operand_batching_dims, *numbers.start_index_map]
-    rest = [axis for axis in range(x.ndim) if axis not in axes]
-    if any(slice_sizes[axis] != (1 if axis in axes else x.shape[axis]) for axis in range(x.ndim)):
-        raise NoOperator("'gather' of parts of axes")
-    at = [lax.broadcasted_iota(int, places.shape[:-1], axis) for axis in numbers.start_indices_batching_dims]
-    at += [places[..., column] for column in range(places.shape[-1])]
+    starts = {axis: jnp.zeros(places.shape[:-1], int) for axis in range(x.ndim) if slice_sizes[axis] != x.shape[axis]}
+    starts |= {axis: places[..., column] for column, axis in enumerate(numbers.start_index_map)}
+    paired = zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True)
+    starts |= {axis: lax.broadcasted_iota(int, places.shape[:-1], of_places) for axis, of_places in paired}
+    dropped = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
+    target = dict(zip((axis for axis in range(x.ndim) if axis not in dropped), numbers.offset_dims, strict=True))
+    read, whole = sorted(starts), [axis for axis in range(x.ndim) if axis not in starts]
+    kept = [axis for axis in read if axis in target]
+
     place: Any = 0
     inside: Any = True
-    for axis, one in zip(axes, at, strict=True):
-        last = jnp.asarray(x.shape[axis]) - 1
-        inside = inside & (one >= 0) & (one <= last)
-        place = place * x.shape[axis] + jnp.clip(one, 0, last)
-    if len(axes) != 1:
-        x, axes = jnp.moveaxis(x, axes, range(len(axes))).reshape(-1, *(x.shape[axis] for axis in rest)), [0]
-    found = jnp.moveaxis(_read.bind(x, place, axis=axes[0]), range(axes[0], axes[0] + num_batch), range(num_batch))
+    for axis in read:
+        last = jnp.asarray(x.shape[axis]) - slice_sizes[axis]
+        inside = inside & (starts[axis] >= 0) & (starts[axis] <= last)
+        at = jnp.expand_dims(jnp.clip(starts[axis], 0, last), range(num_batch, num_batch + len(kept)))
+        if axis in target:
+            at = at + lax.broadcasted_iota(int, [slice_sizes[one] for one in kept], kept.index(axis))
+        place = place * x.shape[axis] + at
+    x = jnp.moveaxis(x, read, range(len(read)))
+    found = _read.bind(x.reshape(-1, *x.shape[len(read) :]), place, axis=0)
     if fill_value is not None:  # of places beyond the array
         found = jnp.where(jnp.expand_dims(inside, range(num_batch, found.ndim)), found, fill_value)
-
-    # axes in the order of the result, where an axis of places may stay with size 1
-    dropped = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
-    kept = [axis for axis in range(len(slice_sizes)) if axis not in dropped]
-    found = jnp.expand_dims(found, [num_batch + kept.index(axis) for axis in kept if axis not in rest])
-    return jnp.moveaxis(found, range(num_batch, found.ndim), numbers.offset_dims)
+    return jnp.moveaxis(found, range(num_batch, found.ndim), [target[axis] for axis in (*kept, *whole)])
 
 
 def _scatter(combine: Callable[..., jax.Array], neutral: float) -> Callable[..., jax.Array]:
