@@ -3,44 +3,38 @@
     w_rn ~ Poisson(1) for every row, or w_r ~ Multinomial(N; 1/N, ..., 1/N),
     theta_r = argmax p(X, y | theta) with the weights w_r,    r = 1..R
 
-The statistics of all replicates are products of weights [R, N] with functions of the rows. Efron, Bootstrap methods:
-another look at the jackknife (1979); Efron and Tibshirani, An introduction to the bootstrap (1993), chapters 6 and 13.
-Poisson weights: Hanley and MacGibbon, Creating non-parametric bootstrap samples using Poisson frequencies (2006);
-Chamandy, Muralidharan, Najmi and Naidu, Estimating uncertainty for massive data streams (2012).
+Each replicate is one pass over the rows. Efron, Bootstrap methods: another look at the jackknife (1979); Efron and
+Tibshirani, An introduction to the bootstrap (1993), chapters 6 and 13. Poisson weights: Hanley and MacGibbon, Creating
+non-parametric bootstrap samples using Poisson frequencies (2006); Chamandy, Muralidharan, Najmi and Naidu, Estimating
+uncertainty for massive data streams (2012).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import jax
 import numpy as np
 
 from bayesnb.arrays import memory
-from bayesnb.arrays.cells import bytes_per_row
 from bayesnb.arrays.compute import compute
-from bayesnb.arrays.loops import in_threads, row_blocks
+from bayesnb.arrays.loops import in_threads
 from bayesnb.arrays.placement import Node, leading_size, pytree, to_host
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.parts.support import require_choice
 from bayesnb.fits.closed_form import CLOSED_FORMS, fit_map, fit_mle, require_fit, require_maxima
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.primitives.sums import HostSums, Labels
+from bayesnb.primitives.sums import Labels
 from bayesnb.results.classifier import PointEstimate
 from bayesnb.results.intervals import Interval, ParameterDraws, probability_interval, tails
 from bayesnb.rows import arguments
-from bayesnb.rows.labelled_rows import LabelledRows, label_rows
-from bayesnb.rows.model_statistics import ModelStatistics, merge
-from bayesnb.rows.sufficient_statistics import class_sizes, summarise
+from bayesnb.rows.labelled_rows import label_rows
+from bayesnb.rows.model_statistics import ModelStatistics
+from bayesnb.rows.sufficient_statistics import from_host, summarise
 
 SCHEMES = ("poisson", "multinomial")
-
-WEIGHT_BYTES = 1 << 26
-"""Bytes of weights, one per row and replicate, in memory at once."""
-
-FEWEST_REPLICATES = 8
-"""The fewest replicates at once: fewer would not repay a pass over many rows."""
 
 
 @pytree
@@ -121,12 +115,15 @@ def bootstrap(
     if not rows.num_rows:
         raise ValueError("the bootstrap resamples rows: give at least one row with a positive weight")
     arguments.check_draws(estimate.params, replicates=replicates)
-    size = max(WEIGHT_BYTES // rows.num_rows, FEWEST_REPLICATES)
-    parts = []
-    for start in range(0, replicates, size):
-        weights = _weights(key, rows.num_rows, range(start, min(start + size, replicates)), scheme)
-        parts.append(_statistics(rows, weights))
-    statistics = jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
+    seed = np.asarray(jax.random.key_data(key)).tolist()
+
+    def of_replicate(replicate: int) -> ModelStatistics:
+        y, own = rows.labels
+        weight = _weights(seed, rows.num_rows, replicate, scheme) * (1.0 if own is None else own)
+        labels = Labels(y * weight[:, None], None) if rows.labels.soft else Labels(y, weight)
+        return from_host(replace(rows, labels=labels), evidence=False)
+
+    statistics = jax.tree.map(lambda *leaves: np.stack(leaves), *in_threads(of_replicate, range(replicates)))
     params = compute(_fit_replicates, model, statistics, formula=CLOSED_FORMS[fit])
     if fit is fit_mle:
         require_maxima(estimate.model, params, statistics, "bootstrap replicate")
@@ -142,41 +139,17 @@ def bootstrap_weights(key: Array, num_rows: int, replicates: int, scheme: str = 
     arguments.check_counts(num_rows=num_rows, replicates=replicates)
     memory.require(num_rows * replicates, f"replicates={replicates:,} of {num_rows:,} weights", "give fewer")
     require_choice("bootstrap_weights", "scheme", scheme, SCHEMES)
-    return _weights(key, num_rows, range(replicates), scheme)
-
-
-def _weights(key: Array, num_rows: int, replicates: range, scheme: str) -> Array:
     seed = np.asarray(jax.random.key_data(key)).tolist()
-    weights = np.empty((len(replicates), num_rows), np.uint8)
-    for row, replicate in zip(weights, replicates, strict=True):
-        rng = np.random.default_rng([*seed, replicate])
-        # independent Poisson(1) weights are the counts of Poisson(N) rows sampled with replacement
-        total = 0 if scheme == "poisson" else num_rows
-        while not total:
-            total = rng.poisson(num_rows)
-        row[:] = np.bincount(rng.integers(0, num_rows, total), minlength=num_rows)
-    return weights
+    return np.stack([_weights(seed, num_rows, replicate, scheme) for replicate in range(replicates)])
 
 
-def _statistics(rows: LabelledRows, weights: Array) -> ModelStatistics:
-    """The statistics of all replicates, [R, K, ...]; in sums over one class, replicates replace the classes."""
-    families, arrays, labels, num_classes = rows.families, rows.arrays, rows.labels, rows.num_classes
-
-    def of_class(block: slice, k: int) -> ModelStatistics:
-        members = labels.y[block, k] if labels.soft else labels.y[block] == k
-        own = block.start + np.flatnonzero(members)
-        share = labels.y[:, k] if labels.soft else labels.weight
-        of_replicates = weights[:, own].T.astype(np.float64)
-        soft = of_replicates if share is None else of_replicates * share[own, None]
-        z = HostSums(Labels(soft, None), len(weights), evidence=False)
-        return ModelStatistics(z.counts(), {b: f.statistics(arrays[b][own], z) for b, f in families.items()})
-
-    row_bytes = max(bytes_per_row(x) for x in arrays.values())
-    result_bytes = max(class_sizes(rows).values())
-    blocks = row_blocks(len(labels.y), row_bytes, least=len(weights) * num_classes * result_bytes)
-    by_block = in_threads(lambda block: [of_class(block, k) for k in range(num_classes)], blocks)
-    by_class = [merge(*parts) for parts in zip(*by_block, strict=True)]
-    return jax.tree.map(lambda *classes: np.stack(classes, axis=1), *by_class)
+def _weights(seed: list[int], num_rows: int, replicate: int, scheme: str) -> Array:
+    rng = np.random.default_rng([*seed, replicate])
+    # independent Poisson(1) weights are the counts of Poisson(N) rows sampled with replacement
+    total = 0 if scheme == "poisson" else num_rows
+    while not total:
+        total = rng.poisson(num_rows)
+    return np.bincount(rng.integers(0, num_rows, total), minlength=num_rows).astype(np.uint8)
 
 
 @partial(jax.jit, static_argnames="formula")
