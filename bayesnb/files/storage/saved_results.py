@@ -1,8 +1,8 @@
-"""What files hold of results, and results from it: checked like user input, but with the shapes of a fit.
+"""Which parts of a result a file holds, and the result from them, checked like user input but with the shapes of a fit.
 
-Of a posterior a file holds the causes, prior, statistics and powers, and the update is run again. The bits are those of
-the fit, since the host computes equal functions of equal numbers alike. Where they would not be, as for a fit inside of
-``jax.jit``, whose operations XLA joins in another way, the file has the updated model as well.
+Of a posterior a file holds the causes: prior, statistics and powers. The update is run again when it is read, and gives
+the same bits, because the host computes one function of equal numbers alike. Where it would not, as for a fit inside of
+``jax.jit``, whose operations XLA may fuse in another way, the file holds the updated model as well.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ from bayesnb.rows.sufficient_statistics import ModelStatistics, same_sums
 EFFECTS: Mapping[type, tuple[str, ...]] = {
     Posterior: ("model",), AveragedPosterior: ("pooled",), ForestPosterior: ("parents", "segments")
 }  # fmt: skip
-"""The fields that follow from the others."""
+"""Fields that follow from the others, and are not stored."""
 
 
 def effects_of(cls: type) -> tuple[str, ...]:
-    """The names of the fields that a file need not have, since the others determine them."""
+    """The names of the ``EFFECTS`` among the fields of a class."""
     return next((names for kind, names in EFFECTS.items() if issubclass(cls, kind)), ())
 
 
 def kept_beside(result: Any) -> dict[str, Any]:
-    """What a file has besides the causes: class probabilities that were replaced, and a model to the bit."""
+    """What is stored besides the causes: class probabilities that were replaced, and a model of other bits."""
     if not isinstance(result, Posterior):
         return {}
     probs = result.model.class_probs
@@ -82,9 +82,9 @@ def same_result(one: Any, other: Any, *, bits: bool = False) -> bool:
     """True if two results have the same structure, and their numbers are equal up to rounding, or to the bit."""
 
     def are_alike(a: Any, b: Any) -> bool:
-        (kind, known), (wanted, array) = ((type(leaf), np.asarray(leaf)) for leaf in (a, b))
-        same = (kind, known.dtype, known.shape) == (wanted, array.dtype, array.shape)
-        return (same and known.tobytes() == array.tobytes()) or (not bits and same_sums(known, array))
+        x, y = np.asarray(a), np.asarray(b)
+        same = type(a) is type(b) and x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
+        return same or (not bits and same_sums(x, y))
 
     (leaves, structure), (others, wanted) = map(jax.tree.flatten, (one, other))
     return str(structure) == str(wanted) and all(map(are_alike, leaves, others))
@@ -92,7 +92,7 @@ def same_result(one: Any, other: Any, *, bits: bool = False) -> bool:
 
 @singledispatch
 def rebuild(result: Any) -> Any:
-    """The result, with the effects of what a file has of it; ValueError, naming the part, if no fit or user made it."""
+    """The result from its stored parts; ValueError, naming the part, unless a fit or a user could have made them."""
     raise ValueError(f"a {type(result).__name__} is not a result")
 
 
