@@ -100,7 +100,7 @@ def name_of(transform: Any) -> Any:
     if type(transform) is transforms.AffineTransform:
         return transform.loc, transform.scale
     kind = type(transform).__name__
-    raise ValueError(f"cannot save a distribution transformed by {kind}; allowed: {', '.join(LINKS)}")
+    raise ValueError(f"a distribution is transformed by {kind}; allowed: {', '.join(LINKS)}")
 
 
 class ChangedDistribution(dist.TransformedDistribution):
