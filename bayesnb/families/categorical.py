@@ -144,7 +144,10 @@ class CategoricalStatistics(Statistics):
 
     def without_room(self, least: Sequence[int]) -> Self:
         """The same counts without unused last categories, but with at least ``least`` categories per column."""
-        return self.resize(tuple(map(max, self.used_sizes(), least)))
+        ends, counted = np.cumsum(self.sizes), np.flatnonzero(self.counts.any(axis=0))
+        last = np.append(counted, -1)[np.searchsorted(counted, ends) - 1]
+        used = np.maximum(last + 1 - ends + self.sizes, 1).tolist()  # up to the last with a count
+        return self.resize(tuple(map(max, used, least)))
 
     def spread(self, codes: Sequence[Array], sizes: Sequence[int]) -> Self:
         """The same counts recoded, with other ``sizes``: category c of column d becomes ``codes[d][c]``."""
@@ -152,13 +155,6 @@ class CategoricalStatistics(Statistics):
         for old, new, places in zip(self.columns(), spread.columns(), codes, strict=True):
             new[:, places] = old
         return spread
-
-    def used_sizes(self) -> tuple[int, ...]:
-        """The number of categories of each column up to the last with a count, at least 1."""
-        ends = np.cumsum(self.sizes)
-        counted = np.flatnonzero(self.counts.any(axis=0))
-        last = np.append(counted, -1)[np.searchsorted(counted, ends) - 1]
-        return tuple(np.maximum(last + 1 - ends + self.sizes, 1).tolist())
 
     def _zeros(self, sizes: Sequence[int]) -> Self:
         return type(self)(np.zeros((self.counts.shape[0], sum(sizes))), tuple(sizes))

@@ -170,8 +170,11 @@ class Normal(Tied, LinearFamily):
         return products.linear(self, coefficients, direct)
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
-        loc, variance = jnp.asarray(params["loc"])[None], self.as_table(jnp.asarray(params["variance"]))[None]
-        terms = _log_normal_cells(x[:, None, :], loc, variance)
+        x, loc, variance = x[:, None, :], jnp.asarray(params["loc"]), self.as_table(jnp.asarray(params["variance"]))
+        off, missing = variance[None] == 0, jnp.isnan(x)
+        variance = jnp.where(off, 1.0, variance[None])
+        z = stable.squarable((jnp.where(missing, 0.0, x) - loc[None]) / jnp.sqrt(variance))
+        terms = jnp.where(missing | off, 0.0, -0.5 * (z * z + jnp.log(variance) + LOG_2PI))
         return LogProb(terms, jnp.zeros_like(terms))
 
     def log_likelihood_ratio(self, statistics: NormalStatistics, params: Params, reference: Params) -> Array:
@@ -221,11 +224,3 @@ class Normal(Tied, LinearFamily):
 def _direct(family: Normal, params: Params, x: Array) -> Array:
     """The log likelihood computed cell by cell, [N, K]: unlike the matrix product, it does not cancel."""
     return family.log_likelihood_terms(params, x).finite.sum(axis=-1)
-
-
-def _log_normal_cells(x: Array, loc: Array, variance: Array) -> Array:
-    """The log density, cell by cell; 0 for NaN and for columns without a scale."""
-    off, missing = variance == 0, jnp.isnan(x)
-    variance = jnp.where(off, 1.0, variance)
-    z = stable.squarable((jnp.where(missing, 0.0, x) - loc) / jnp.sqrt(variance))
-    return jnp.where(missing | off, 0.0, -0.5 * (z * z + jnp.log(variance) + LOG_2PI))

@@ -30,7 +30,7 @@ from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 from bayesnb.forests import bivariate_normal
 from bayesnb.forests.bivariate_normal import Moments
 from bayesnb.forests.layout import Layout, Segments, normal_prior, pseudo_counts
-from bayesnb.forests.pairs import JointStatistics, PairStatistics, join_segments, merge_labels
+from bayesnb.forests.pairs import PairStatistics, join_segments, merge_labels
 from bayesnb.numerics import dirichlet
 from bayesnb.numerics.stable import NEVER
 
@@ -83,9 +83,14 @@ def prepare_parts(
     sizes, size, num_classes = pairs.categories.sizes, pairs.num_labels, pairs.num_classes
     nothing, labels = jnp.zeros((num_classes, 0)), np.repeat(np.arange(num_classes), size + len(sizes) + 1)
 
+    def join(*tables: Array) -> Array:
+        """The labels of each class end to end."""
+        of_class = [jnp.asarray(a).reshape(num_classes, len(a) // num_classes, *a.shape[1:]) for a in tables]
+        return jnp.concatenate(of_class, axis=1).reshape(sum(map(len, tables)), *tables[0].shape[1:])
+
     def child(family: Any, alone: Any, labelled: Any) -> Child:
         same = merge_labels(labelled, sizes * num_classes)
-        return Child(take_labels(family, labels), jax.tree.map(_join_labels, labelled, same, alone))
+        return Child(take_labels(family, labels), jax.tree.map(join, labelled, same, alone))
 
     children = []
     if sizes:
@@ -104,25 +109,14 @@ def prepare_parts(
         children.append(child(families[name], blocks[name], labelled))
     priors: list[Any] = [normal_prior(families[name]) for name in layout.reals]
     prior = NormalInverseGamma(*(jnp.concatenate([nothing, *(one[i] for one in priors)], axis=1) for i in range(4)))
-    return Parts(tuple(children), prior, joint_moments(pairs.reals), sizes)
+    count, mean, squares, product = (getattr(pairs.reals, name) for name, _ in pairs.reals.axes)
+    moments = Moments(count, mean, mean.swapaxes(1, 2), squares, squares.swapaxes(1, 2), product)
+    return Parts(tuple(children), prior, moments, sizes)
 
 
 def take_labels(tables: Any, labels: Array) -> Any:
     """A prior, statistics or tables with these labels; a number is that of all labels. Pure JAX."""
     return jax.tree.map(lambda a: jnp.take(a, labels, axis=0, mode="clip") if jnp.ndim(a) else a, tables)
-
-
-def _join_labels(*tables: Array) -> Array:
-    """The labels of each class end to end; the last table has one."""
-    num_classes, *shape = tables[-1].shape
-    of_class = [jnp.asarray(a).reshape(num_classes, len(a) // num_classes, *shape) for a in tables]
-    return jnp.concatenate(of_class, axis=1).reshape(sum(map(len, tables)), *shape)
-
-
-def joint_moments(statistics: JointStatistics) -> Moments:
-    """The moments of two real columns, [K, J, J]."""
-    count, mean, squares, product = statistics.count, statistics.mean, statistics.squares, statistics.product
-    return Moments(count, mean, mean.swapaxes(1, 2), squares, squares.swapaxes(1, 2), product)
 
 
 @jax.jit

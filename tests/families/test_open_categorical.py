@@ -192,9 +192,12 @@ def test_counts_of_other_sizes_merge():
     merged = a.merge(b)
     assert merged.sizes == (2, 2)
     assert_array_equal(merged.counts, [[2, 1, 3, 3], [4, 0, 6, 6]])
-    assert b.used_sizes() == (2, 1)
-    assert CategoricalStatistics(np.array([[0.0, 2, 0, 0, 0], [1, 0, 0, 0, 0]]), (3, 2)).used_sizes() == (2, 1)
-    assert CategoricalStatistics(np.array([[0.0, 0, 0, 0, 2]]), (3, 2)).used_sizes() == (1, 2)
+    assert b.without_room((1, 1)).sizes == (2, 1)
+    assert CategoricalStatistics(np.array([[0.0, 2, 0, 0, 0], [1, 0, 0, 0, 0]]), (3, 2)).without_room((1, 1)).sizes == (
+        2,
+        1,
+    )
+    assert CategoricalStatistics(np.array([[0.0, 0, 0, 0, 2]]), (3, 2)).without_room((1, 1)).sizes == (1, 2)
     assert_array_equal(merged.resize((3, 1)).counts, [[2, 1, 0, 3], [4, 0, 0, 6]])
     spread = a.spread([np.array([2]), np.array([1, 0])], (3, 2))
     assert_array_equal(spread.counts, [[0, 0, 1, 3, 2], [0, 0, 4, 6, 5]])
