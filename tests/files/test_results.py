@@ -73,39 +73,31 @@ def test_every_result_comes_back_to_the_bit(kind, tmp_path):
         assert_array_equal(again.predict_proba(X), fit.predict_proba(X))
 
 
-@pytest.mark.parametrize("name", cases.NAMES)
-def test_every_family_comes_back(name, tmp_path):
-    model, rows, y = cases.make(name)
-    fit = nb.fit_posterior(model, rows, y)
-    again = nb.load(saved(fit, tmp_path))
-    assert_identical(again, fit)
-    assert_array_equal(again.log_joint(rows), fit.log_joint(rows))
-    assert again.log_evidence == fit.log_evidence
-
-
 def parts(path):
     """The names of the fields of a saved result."""
     return {*tensors.read(path)[0]["result"]["node"][1]}
 
 
-@pytest.mark.parametrize("name", cases.by_default(cases.NAMES, "bernoulli", "normal", "covariance", "histogram"))
-def test_a_posterior_is_stored_by_its_causes_as_the_host_updates_alike_each_time(name, tmp_path):
+@pytest.mark.parametrize("name", cases.NAMES)
+def test_every_family_comes_back_from_its_causes_as_the_host_updates_alike_each_time(name, tmp_path):
     model, rows, y = cases.make(name)
     fit = nb.fit_posterior(model, rows, y)
     assert_identical(fit.prior.update(fit.statistics), fit.prior.update(fit.statistics))
     beside = {"powers"} if fit.powers is not None else set()
     assert parts(saved(fit, tmp_path)) == {"prior", "statistics"} | beside
-    probs = np.full(fit.statistics.num_classes, 1 / fit.statistics.num_classes)
-    moved = fit.with_class_probs(probs)
+    again = nb.load(tmp_path / "fit.bayesnb")
+    assert_identical(again, fit)
+    assert_array_equal(again.log_joint(rows), fit.log_joint(rows))
+    assert again.log_evidence == fit.log_evidence
+    moved = fit.with_class_probs(np.full(fit.statistics.num_classes, 1 / fit.statistics.num_classes))
     assert parts(saved(moved, tmp_path)) == {"prior", "statistics", "class_probs"} | beside
     assert_identical(nb.load(tmp_path / "fit.bayesnb"), moved)
 
 
 def test_what_xla_computed_in_another_way_is_stored_as_it_is(tmp_path):
     rows = jnp.asarray(np.random.default_rng(0).normal(3.0, 7.0, (50, 8)))
-    fit = jax.jit(lambda X, y: nb.fit_posterior(nb.NaiveBayes(nb.Normal(), num_classes=2), X, y))(
-        rows, jnp.arange(50) % 2
-    )
+    model = nb.NaiveBayes(nb.Normal(), num_classes=2)
+    fit = jax.jit(lambda X, y: nb.fit_posterior(model, X, y))(rows, jnp.arange(50) % 2)
     assert_identical(nb.load(saved(fit, tmp_path)), fit)
     rounded = replace(fit, model=jax.tree.map(lambda leaf: jnp.nextafter(leaf, 2 * leaf), fit.model))
     assert parts(saved(rounded, tmp_path)) == {"prior", "statistics", "model"}
@@ -134,8 +126,6 @@ def test_what_comes_back_can_be_fitted_and_used_inside_jit(tmp_path):
     assert_identical(nb.fit_posterior(model, X, Y), fit)
     rows = jnp.asarray(X)
     assert_array_equal(jax.jit(lambda rows: fit.predict(rows))(rows), fit.predict(rows))
-    other = nb.load(saved(fit.with_class_probs([0.5, 0.5]), tmp_path))
-    assert_array_equal(other.predict_proba(X), fit.with_class_probs([0.5, 0.5]).predict_proba(X))
 
 
 @pytest.mark.slow
