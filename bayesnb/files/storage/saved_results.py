@@ -257,8 +257,9 @@ def _(result: ForestPosterior) -> Any:
     pairs.check()
     if result.structure not in STRUCTURES:
         raise ValueError(f"structure must be one of {list(STRUCTURES)}, got {result.structure!r}")
-    none: dict[str, Any] = {name: np.zeros((0, columns or 0)) for name, columns in posterior.prior.columns.items()}
-    of_none = forest_statistics(posterior.prior, none["x"] if posterior.prior.single else none, np.zeros(0, int)).pairs
+    prior = posterior.prior.with_sites(None)
+    none: dict[str, Any] = {name: np.zeros((0, columns or 0)) for name, columns in prior.columns.items()}
+    of_none = forest_statistics(prior, none["x"] if prior.single else none, np.zeros(0, int)).pairs
     if _layout(of_none) != _layout(pairs):
         raise ValueError(f"pairs must be those of the model's columns and classes, got {_layout(pairs)}")
     if power is not None and posterior.powers is None:
