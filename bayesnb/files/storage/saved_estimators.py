@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.files.storage.saved_results import check_statistics, rebuild, require_alike
+from bayesnb.files.storage.saved_results import check_statistics, rebuild
 from bayesnb.frames.blocks import AnySchema, BlocksSchema
 from bayesnb.frames.columns import KINDS, SKIP, Column, in_order
 from bayesnb.frames.words import WordColumn, vectorizer_of
@@ -36,8 +36,10 @@ def _(estimator: NaiveBayesClassifier) -> Any:
     check_classes(labels)
     views = has_views(schema, fit.model)
     model = specification("posterior", 1.0, schema, estimator.classes_, estimator.class_prior, views=views)
-    require_alike(model, fit.model)
-    check_statistics(statistics, fit.model)
+    for one in (model, fit.model):
+        check_statistics(statistics, one)
+    if model.single != fit.model.single:
+        raise ValueError("the schema and fit_ must both have one block, or both several")
     if statistics.classes not in (None, tuple(labels)):
         raise ValueError(f"statistics_ are of the classes {list(statistics.classes)}, classes_ are {labels}")
     no_rows = {block: np.zeros((0, len(columns))) for block, columns in schema.names_by_block.items()}

@@ -280,8 +280,8 @@ def _(result: Draws) -> Any:
     extra = {}
     if isinstance(result, HierarchicalDraws):
         check_model(result.specification)
-        require_alike(result.specification, result.model)
-        check_statistics(result.statistics, result.model)
+        for model in (result.specification, result.model):
+            check_statistics(result.statistics, model)
         extra = hyperpriors(result.specification)
     params: dict[str, Any] = dict(result.model.own_params(_numbers("params", result.params)))
     hyperparameters = {site: params.pop(site) for site in extra}
@@ -329,20 +329,6 @@ def _(result: MultiLabel) -> Any:
     if result.fits.model is not None:
         return result
     return replace(result, fits=replace(result.fits, model=update(result.fits.prior, result.fits.statistics)))
-
-
-def require_alike(model: NaiveBayes, other: NaiveBayes) -> None:
-    """Raise ValueError unless both have the same blocks, classes and, if known, columns."""
-
-    def layout(of: NaiveBayes) -> dict[str, Any]:
-        blocks = {name: type(family).__name__ for name, family in of.families.items()}
-        columns = of.columns if of.resolved else None
-        return {"blocks": blocks, "num_classes": of.num_classes, "columns": columns, "single": of.single}
-
-    expected, found = layout(model), layout(other)
-    for name, value in expected.items():
-        if None not in (value, found[name]) and value != found[name]:
-            raise ValueError(f"the parts of a result must have the same {name}, got {value} and {found[name]}")
 
 
 def _numbers(owner: str, given: Any) -> dict[str, np.ndarray[Any, Any]]:
