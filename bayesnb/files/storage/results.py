@@ -36,7 +36,8 @@ class StorageError(ValueError):
 def save(fit: object, path: Target) -> None:
     """Save a fit, a model or statistics to a safetensors file, with the specification as JSON in its header.
 
-    The file is written atomically: an existing file is replaced completely or stays unchanged.
+    The file is written atomically: an existing file is replaced completely or stays unchanged. Of a posterior it holds
+    the prior, the statistics and the powers, and ``load`` runs the update.
 
     Args:
         fit: A result of a ``fit_`` function, ``bootstrap``, ``stream`` or ``sufficient_statistics``, a model, or a
