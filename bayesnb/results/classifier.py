@@ -155,7 +155,7 @@ class Classifier(Node):
         if traced or not (on_host(arrays) or (is_traced(arrays) and at_host)):
             return _scores(self, arrays)
         # under a user's jit, too, the tables of a fit of numpy arrays are computed only once
-        return self._host_score(arrays)
+        return self.host_score(arrays)
 
     @cached_property
     def _place(self) -> tuple[bool, bool]:
@@ -164,12 +164,12 @@ class Classifier(Node):
         return is_traced(leaves), on_host(leaves)
 
     @cached_property
-    def _host_score(self) -> Score:
+    def host_score(self) -> Score:
         """The scorer of numpy rows, cached at the first prediction."""
         return (self if self._place[1] else to_host(self))._scorer()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_place", "_host_score")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_place", "host_score")}
 
 
 _scores = jax.jit(Classifier.scores)
