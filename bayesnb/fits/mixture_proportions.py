@@ -72,13 +72,19 @@ def find_proportions(
 
 def slopes(table: Numbers, probs: Numbers, pseudo: Numbers, weight: Numbers) -> Slopes:
     """The value of F and its slopes at p; a pseudo-count is a row that only one distribution explains."""
-    total = table @ probs
-    share = table / np.where(total > 0, total, 1.0)[:, None]
-    weighted = weight[:, None] * share
+
+    def of_rows(rows: slice) -> tuple[Numbers, ...]:
+        total = table[rows] @ probs
+        share = table[rows] / np.where(total > 0, total, 1.0)[:, None]
+        weighted = weight[rows, None] * share
+        with np.errstate(divide="ignore"):
+            return weight[rows] @ np.log(total), weighted.sum(axis=0), weighted.T @ share
+
+    parts = in_threads(of_rows, row_blocks(len(table), 8 * len(probs), block_bytes=1 << 20))
+    value, gradient, curvature = (sum(part) for part in zip(*parts, strict=True))
     used = np.where((pseudo > 0) & (probs > 0), probs, 1.0)
     with np.errstate(divide="ignore"):  # F is -inf where a row or a pseudo-count has no proportion
-        value = weight @ np.log(total) + (pseudo * np.log(np.where(pseudo > 0, probs, 1.0))).sum()
-    gradient, curvature = weighted.sum(axis=0), weighted.T @ share
+        value += (pseudo * np.log(np.where(pseudo > 0, probs, 1.0))).sum()
     return Slopes(float(value), gradient + pseudo / used, curvature + np.diag(pseudo / np.square(used)))
 
 
