@@ -12,11 +12,7 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb.arrays.placement import Node, as_array, fields_of
-from bayesnb.families.parts.support import (
-    Axes,
-    require_positive,
-    require_size,
-)
+from bayesnb.families.parts.support import Axes, require_positive, require_size
 
 
 class Hyperparameters(Node):

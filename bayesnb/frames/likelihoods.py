@@ -29,11 +29,7 @@ from bayesnb.frames.summaries import (
     warnings_of,
 )
 from bayesnb.frames.values import why_text
-from bayesnb.frames.words import (
-    WordColumn,
-    require_text,
-    vectorizer_of,
-)
+from bayesnb.frames.words import WordColumn, require_text, vectorizer_of
 
 Undecided = tuple[int, Array] | None
 """The number of rows so far, and which columns [D] are Normal and may turn out to be zeros and ones; None if none."""

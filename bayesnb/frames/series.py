@@ -15,14 +15,7 @@ import pyarrow as pa
 from narwhals.exceptions import DuplicateError
 
 from bayesnb.arrays.memory import require_computed
-from bayesnb.frames.values import (
-    FLAGS,
-    LARGEST_INTEGER,
-    MOST_REMEMBERED,
-    Array,
-    DataError,
-    label,
-)
+from bayesnb.frames.values import FLAGS, LARGEST_INTEGER, MOST_REMEMBERED, Array, DataError, label
 from bayesnb.frames.values import closest as closest
 from bayesnb.frames.values import listing as listing
 

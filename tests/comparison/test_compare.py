@@ -6,11 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from bayesnb.comparison.compare import Comparison, Forecast, compare
-from bayesnb.comparison.experiment import (
-    Experiment,
-    bayes_model,
-    make_splits,
-)
+from bayesnb.comparison.experiment import Experiment, bayes_model, make_splits
 from bayesnb.comparison.metrics import log_loss
 from bayesnb.files.description import make_table
 from bayesnb.files.sources.paths import of_frame

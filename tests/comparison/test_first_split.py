@@ -5,11 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from bayesnb.comparison.experiment import (
-    Experiment,
-    bayes_model,
-    make_splits,
-)
+from bayesnb.comparison.experiment import Experiment, bayes_model, make_splits
 from bayesnb.comparison.first_split import check_with_nuts, dependent_columns, too_long_for_nuts
 from bayesnb.files.description import make_table
 from bayesnb.files.sources.paths import of_frame

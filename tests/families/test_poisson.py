@@ -6,18 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 import bayesnb as nb
-from tests.families.count_rows import (
-    EVENTS,
-    RANDOM,
-    K,
-    N,
-    Y,
-    both,
-    class_counts,
-    log_class_mean,
-    sums,
-    tolerance,
-)
+from tests.families.count_rows import EVENTS, RANDOM, K, N, Y, both, class_counts, log_class_mean, sums, tolerance
 
 
 def poisson(**prior):

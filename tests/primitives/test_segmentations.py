@@ -12,12 +12,7 @@ from numpy.testing import assert_allclose
 from scipy.special import comb, logsumexp
 
 from bayesnb.arrays.compute import interpret
-from bayesnb.primitives.segmentations import (
-    best_segmentation,
-    draw_segmentation,
-    log_prior_of_count,
-    sum_segmentations,
-)
+from bayesnb.primitives.segmentations import best_segmentation, draw_segmentation, log_prior_of_count, sum_segmentations
 
 
 class Every(NamedTuple):

@@ -20,16 +20,7 @@ import pyarrow.csv
 
 from bayesnb.files.sources.csv import MISSING, CsvFile
 from bayesnb.files.sources.parquet import ParquetFile, exact_numbers
-from bayesnb.files.sources.source import (
-    Part,
-    RowBatch,
-    Source,
-    StreamError,
-    at,
-    format_of,
-    in_sentences,
-    row_batch,
-)
+from bayesnb.files.sources.source import Part, RowBatch, Source, StreamError, at, format_of, in_sentences, row_batch
 from bayesnb.frames.series import DataError, closest, numbers, texts
 
 BUILT_IN = ("iris", "wine", "breast_cancer", "digits")
