@@ -29,7 +29,7 @@ SCALES = (1.0, 0.3, 0.2, 0.1, 0.03)
 TOO_LOW = 20.0
 """Nats of evidence that a scale may lose against the first before smaller ones are left out."""
 
-NUM_STEPS = 15, 5
+NUM_STEPS = 8, 4
 """Newton's steps for the common power; and for each scale, which begins at the mode of the one before."""
 
 
