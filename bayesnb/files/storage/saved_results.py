@@ -14,6 +14,7 @@ from typing import Any
 
 import jax
 import numpy as np
+import numpyro.distributions as dist
 
 from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.class_table import is_class_table
@@ -82,11 +83,14 @@ def same_result(one: Any, other: Any, *, bits: bool = False) -> bool:
     """True if two results have the same structure, and their numbers are equal up to rounding, or to the bit."""
 
     def are_alike(a: Any, b: Any) -> bool:
+        if isinstance(a, dist.Distribution):  # which broadcasts its arguments
+            return str(jax.tree.structure(a)) == str(jax.tree.structure(b))
         x, y = np.asarray(a), np.asarray(b)
         same = type(a) is type(b) and x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
         return same or (not bits and same_sums(x, y))
 
-    (leaves, structure), (others, wanted) = map(jax.tree.flatten, (one, other))
+    flat = (jax.tree.flatten(tree, lambda part: isinstance(part, dist.Distribution)) for tree in (one, other))
+    (leaves, structure), (others, wanted) = flat
     return str(structure) == str(wanted) and all(map(are_alike, leaves, others))
 
 
