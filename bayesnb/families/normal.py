@@ -199,6 +199,17 @@ class Normal(Tied, LinearFamily):
         tables = jax.tree.map(lambda table: jnp.asarray(table)[None], self.prior)
         return log_student_cells(tables, jnp.asarray(x, jnp.result_type(float))[:, None, :])
 
+    def left_out_terms(self, statistics: NormalStatistics, x: Array, y: Array, weight: Array) -> Array:
+        x = jnp.asarray(x, jnp.result_type(float))
+        return log_student_cells(normal_inverse_gamma.leave_out(self.prior, statistics, x, y, weight), x)
+
+    def leave_one_out_terms(self, statistics: NormalStatistics, x: Array, y: Array, weight: Array) -> Array:
+        if not self.shared:
+            return super().leave_one_out_terms(statistics, x, y, weight)
+        x = jnp.asarray(x, jnp.result_type(float))
+        posteriors = normal_inverse_gamma.leave_out_by_class(self.prior, statistics, x, y, weight)
+        return log_student_cells(posteriors, x[:, None, :])
+
     def log_partition(self) -> Array:
         return normal_inverse_gamma.log_partition(self.prior)
 

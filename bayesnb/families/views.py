@@ -123,8 +123,7 @@ def _left_out_terms(logs: Array, sums: Sums, bins: Array, y: Array, weight: Arra
     scores, prior, statistics = sums
     column, seen, place = jnp.arange(bins.shape[1])[None], bins >= 0, jnp.maximum(bins, 0)
     z = jnp.where(seen, scores[column, place], jnp.nan)
-    of_row = NormalInverseGamma(*(table[y] for table in prior))
-    others = nig.update(of_row, statistics.without(z, y, weight))
+    others = nig.leave_out(prior, statistics, z, y, weight)
     own = log_student_cells(others, z) - jnp.where(seen, norm.logpdf(z), 0.0)
     terms = jnp.where(seen[:, None], jnp.moveaxis(logs[:, column, place], 0, 1), 0.0)
     return jnp.where((jnp.arange(len(logs))[None] == y[:, None])[:, :, None], own[:, None], terms)

@@ -19,6 +19,7 @@ from bayesnb.arrays.placement import Array, pytree
 from bayesnb.families.parts.statistics import (
     Statistics,
     common_mean,
+    others_of,
     over,
     pooled_mean,
     require_squares,
@@ -119,6 +120,32 @@ def _squares(prior: NormalInverseGamma, statistics: NormalStatistics) -> Array:
     """What each class adds to twice the rate: S + strength n (m - loc)^2 / strength'."""
     shrunk = prior.strength / (prior.strength + statistics.count) * statistics.count
     return statistics.squares + shrunk * jnp.square(statistics.mean - prior.loc)
+
+
+def leave_out(
+    prior: NormalInverseGamma, statistics: NormalStatistics, x: Array, y: Array, weight: Array
+) -> NormalInverseGamma:
+    """The posterior of each row's class without the row's own cells, every hyperparameter [N, D]."""
+    shared = prior.rate.shape[0] < prior.loc.shape[0]
+    own = jnp.zeros_like(y) if shared else y
+    of_row = NormalInverseGamma(prior.loc[y], prior.strength[y], prior.shape[own], prior.rate[own])
+    posterior = update(of_row, statistics.without(x, y, weight))
+    if not shared:
+        return posterior
+    count, squares = (others_of(table) for table in (statistics.count, _squares(prior, statistics)))
+    rate = jnp.where(of_row.scaleless, 0.0, posterior.rate + 0.5 * squares[y])
+    return posterior._replace(shape=posterior.shape + 0.5 * count[y], rate=rate)
+
+
+def leave_out_by_class(
+    prior: NormalInverseGamma, statistics: NormalStatistics, x: Array, y: Array, weight: Array
+) -> NormalInverseGamma:
+    """The posteriors of all classes without each row, [N, K, D]: a row changes a shared variance in every class."""
+    posterior = update(prior, statistics)
+    left = jax.tree.map(lambda table: table[:, None], leave_out(prior, statistics, x, y, weight))
+    own = (jnp.arange(prior.loc.shape[0])[None] == y[:, None])[:, :, None]
+    loc = jnp.where(own, left.loc, posterior.loc[None])
+    return left._replace(loc=loc, strength=jnp.where(own, left.strength, posterior.strength[None]))
 
 
 def mode(prior: NormalInverseGamma) -> tuple[Array, Array]:
