@@ -26,7 +26,7 @@ from sklearn import datasets
 from sklearn.model_selection import train_test_split
 
 import bayesnb as nb
-from bayesnb.comparison.metrics import accuracy, log_loss  # those of `bayesnb compare`: at most 87.3 nats a row
+from bayesnb.comparison._metrics import accuracy, log_loss  # those of `bayesnb compare`: at most 87.3 nats a row
 
 # %% [markdown]
 # **What is varied**: the set, the size of the training set, and the split, whose seed is its number. There are five

@@ -43,10 +43,10 @@ from spam import read_messages
 import bayesnb as nb
 
 # the inner parts of `bayesnb compare`, which have no public names: its tables, splits and scores
-from bayesnb.comparison.experiment import Split, bayes_model, make_splits
-from bayesnb.comparison.metrics import accuracy, calibration_error, log_loss, reliability_bins
-from bayesnb.files.description import Table, make_table
-from bayesnb.files.sources.paths import BUILT_IN, of_frame, open_data
+from bayesnb.comparison._experiment import Split, bayes_model, make_splits
+from bayesnb.comparison._metrics import accuracy, calibration_error, log_loss, reliability_bins
+from bayesnb.files._description import Table, make_table
+from bayesnb.files.sources._paths import BUILT_IN, of_frame, open_data
 
 Array = np.ndarray[Any, Any]
 

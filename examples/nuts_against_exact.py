@@ -29,7 +29,7 @@ from scipy import stats
 from sklearn.datasets import load_wine
 
 import bayesnb as nb
-from bayesnb.inspection.arviz import library  # ArviZ without the warning of its last release
+from bayesnb.inspection._arviz import library  # ArviZ without the warning of its last release
 
 Array = np.ndarray[Any, Any]
 

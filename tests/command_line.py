@@ -3,8 +3,8 @@
 from click.testing import CliRunner
 
 from bayesnb.cli import main
-from bayesnb.comparison.first_split import Evidence, Inclusion
-from bayesnb.comparison.methods import NAIVE_BAYES
+from bayesnb.comparison._first_split import Evidence, Inclusion
+from bayesnb.comparison._methods import NAIVE_BAYES
 
 HEADER = "flag,colour,height,label"
 ROWS = [
@@ -17,15 +17,15 @@ GOOD = "\n".join([HEADER, *ROWS]) + "\n"
 def prepare(folder, monkeypatch):
     """Go to a folder with a file; the methods that take long to compile are left to the run from a shell."""
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("bayesnb.comparison.methods.NAIVE_BAYES", NAIVE_BAYES[:3])
+    monkeypatch.setattr("bayesnb.comparison._methods.NAIVE_BAYES", NAIVE_BAYES[:3])
     for pause in ("PAUSE", "SHORT_PAUSE"):
-        monkeypatch.setattr(f"bayesnb.cli.compare_command.{pause}", float("inf"))  # no lines on a slow machine
+        monkeypatch.setattr(f"bayesnb.cli._compare_command.{pause}", float("inf"))  # no lines on a slow machine
 
     def made_up(experiment):
         columns = [Inclusion(column.name, 0.75, 1.1) for column in experiment.table.columns]
         return Evidence(len(experiment.first[0][1]), -5.0, -4.0, tuple(columns))
 
-    monkeypatch.setattr("bayesnb.comparison.first_split.compute_evidence", made_up)
+    monkeypatch.setattr("bayesnb.comparison._first_split.compute_evidence", made_up)
     (folder / "good.csv").write_text(GOOD)
     return folder
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pandas as pd
 
-from bayesnb.comparison.compare import Comparison, Record
-from bayesnb.comparison.experiment import Experiment
-from bayesnb.comparison.first_split import Evidence, Inclusion, NutsCheck
-from bayesnb.comparison.methods import COMPARED
-from bayesnb.comparison.metrics import ReliabilityBins
-from bayesnb.files.description import make_table
-from bayesnb.files.sources.paths import of_frame
-from bayesnb.inspection.dependence import Dependence
-from bayesnb.report.summary import Findings
+from bayesnb.comparison._compare import Comparison, Record
+from bayesnb.comparison._experiment import Experiment
+from bayesnb.comparison._first_split import Evidence, Inclusion, NutsCheck
+from bayesnb.comparison._methods import COMPARED
+from bayesnb.comparison._metrics import ReliabilityBins
+from bayesnb.files._description import make_table
+from bayesnb.files.sources._paths import of_frame
+from bayesnb.inspection._dependence import Dependence
+from bayesnb.report._summary import Findings
 
 QUICK = ("MLE", "MAP", "full Bayes")  # the others compile more
 CHECK = NutsCheck(20, 40, 0.0123, 0.00045, 1.002, 1234.5, 3, 4000, 4, 9.87, ("3 steps diverged", "3 [more] words"))

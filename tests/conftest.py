@@ -104,8 +104,8 @@ def data() -> Path:
 @pytest.fixture(scope="session")
 def mixed():
     """A table with a column of each kind, and its comparison."""
-    from bayesnb.comparison.compare import compare
-    from bayesnb.comparison.experiment import Experiment
+    from bayesnb.comparison._compare import compare
+    from bayesnb.comparison._experiment import Experiment
     from tests.comparisons import QUICK, synthetic
 
     table = synthetic()

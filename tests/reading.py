@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from bayesnb.files.description import summarise_source
-from bayesnb.files.sources.paths import as_pandas, open_data
+from bayesnb.files._description import summarise_source
+from bayesnb.files.sources._paths import as_pandas, open_data
 
 
 def frame_of(data):

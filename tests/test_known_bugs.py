@@ -9,7 +9,7 @@ from scipy import special, stats
 from scipy.special import betaln
 
 import bayesnb as nb
-from bayesnb.results.draws import Draws
+from bayesnb.results._draws import Draws
 from tests.agreement import predictions_agree
 from tests.both_lanes import FAMILIES, FITS, PAIR, both
 

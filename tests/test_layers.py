@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-import bayesnb.families.open_categorical  # noqa: F401
+import bayesnb.families._open_categorical  # noqa: F401
 from bayesnb.families import Family
 
 ROOT = Path(__file__).parents[1]
@@ -125,7 +125,7 @@ def test_nobody_outside_asks_which_family_it_is():
     outside = [name for name in modules() if name.split(".")[1] != "families" and ".dropin." not in name]
     assert len(KNOWN) > 20
     assert {name: names_of_families(name) for name in outside if names_of_families(name)} == {}
-    assert names_of_families("bayesnb.families.views") >= {"Histogram", "Normal"}
+    assert names_of_families("bayesnb.families._views") >= {"Histogram", "Normal"}
 
 
 def test_the_contract_has_few_names():
@@ -141,20 +141,20 @@ KINDS = {"np.ndarray", "jax.Array", "jax.core.Tracer"}
 
 def asks_where_numbers_lie(tree: ast.Module) -> bool:
     """True if a file imports what tells numpy's, JAX's and traced arrays apart, or asks ``isinstance``."""
-    imported = {name for module, name in imported_names(tree) if module == "bayesnb.arrays.placement"}
+    imported = {name for module, name in imported_names(tree) if module == "bayesnb.arrays._placement"}
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and len(node.args) == 2]
     tests = [node.args[1] for node in calls if isinstance(node.func, ast.Name) and node.func.id == "isinstance"]
     return bool(imported & QUESTIONS or {ast.unparse(test) for test in tests} & KINDS)
 
 
 ASKING = {
-    "families.histogram", "families.views", "files.storage.encoding", "files.storage.export",
-    "files.storage.exported", "files.storage.results", "fits.averaged", "fits.closed_form", "fits.multilabel",
-    "forests.posterior", "frames.classes", "frames.series", "model.naive_bayes",
-    "numerics.log_prob", "recognition.program", "recognition.rows", "results.classifier", "results.combine",
-    "results.generate", "results.intervals", "rows.arguments", "rows.checks", "rows.labelled_rows",
-    "rows.model_statistics", "rows.sufficient_statistics", "sklearn.rows", "validation.leave_one_out",
-    "validation.temper",
+    "families._histogram", "families._views", "files.storage._encoding", "files.storage._export",
+    "files.storage._exported", "files.storage._results", "fits._averaged", "fits._closed_form", "fits._multilabel",
+    "forests._posterior", "frames._classes", "frames._series", "model._naive_bayes",
+    "numerics._log_prob", "recognition._program", "recognition._rows", "results._classifier", "results._combine",
+    "results._generate", "results._intervals", "rows._arguments", "rows._checks", "rows._labelled_rows",
+    "rows._model_statistics", "rows._sufficient_statistics", "sklearn._rows", "validation._leave_one_out",
+    "validation._temper",
 }  # fmt: skip
 """The files outside that still ask: edges where users' arrays come in, and bodies for numpy rows. None is added."""
 

@@ -10,11 +10,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.comparison.compare import compare
-from bayesnb.comparison.experiment import Experiment
-from bayesnb.files.description import make_table
-from bayesnb.files.sources.paths import open_data
-from bayesnb.report.summary import number
+from bayesnb.comparison._compare import compare
+from bayesnb.comparison._experiment import Experiment
+from bayesnb.files._description import make_table
+from bayesnb.files.sources._paths import open_data
+from bayesnb.report._summary import number
 
 ROOT = Path(__file__).parent.parent
 README, TOUR, WHY = ((ROOT / path).read_text(encoding="utf-8") for path in ("README.md", "docs/tour.md", "docs/why.md"))

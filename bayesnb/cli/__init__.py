@@ -3,9 +3,9 @@
 import click
 
 from bayesnb import __version__
-from bayesnb.cli.compare_command import compare
-from bayesnb.cli.model_commands import explain, fit, predict
-from bayesnb.cli.options import OneSentence
+from bayesnb.cli._compare_command import compare
+from bayesnb.cli._model_commands import explain, fit, predict
+from bayesnb.cli._options import OneSentence
 
 
 @click.group(cls=OneSentence, invoke_without_command=True)

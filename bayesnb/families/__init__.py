@@ -1,26 +1,31 @@
 """The families: one file for each likelihood with its conjugate prior, all with the same parts in the same order.
 
-``base`` defines the interface. A family knows the rows of one block and their classes, and nothing about models.
+A family knows the rows of one block and their classes, and nothing about models. ``Family`` is their contract; a family
+of your own needs it and ``Hyperparameter``, ``Statistics``, ``plates`` and ``pytree``.
 """
 
 from typing import Any
 
-from bayesnb.families.base import Family as Family
-from bayesnb.families.bernoulli import Bernoulli as Bernoulli
-from bayesnb.families.binomial import Binomial as Binomial
-from bayesnb.families.categorical import Categorical as Categorical
-from bayesnb.families.histogram import Histogram as Histogram
-from bayesnb.families.multinomial import Multinomial as Multinomial
-from bayesnb.families.multivariate_normal import MultivariateNormal as MultivariateNormal
-from bayesnb.families.normal import Normal as Normal
-from bayesnb.families.normal_known_variance import NormalKnownVariance as NormalKnownVariance
-from bayesnb.families.poisson import Poisson as Poisson
-from bayesnb.families.tied_columns import TiedBernoulli as TiedBernoulli
-from bayesnb.families.tied_columns import TiedCategorical as TiedCategorical
-from bayesnb.families.tied_columns import TiedNormal as TiedNormal
-from bayesnb.families.tied_columns import TiedPoisson as TiedPoisson
-from bayesnb.families.views import NormalScores as NormalScores
-from bayesnb.families.views import Views as Views
+from bayesnb.families._base import Family as Family
+from bayesnb.families._base import Hyperparameter as Hyperparameter
+from bayesnb.families._base import pytree as pytree
+from bayesnb.families._bernoulli import Bernoulli as Bernoulli
+from bayesnb.families._binomial import Binomial as Binomial
+from bayesnb.families._categorical import Categorical as Categorical
+from bayesnb.families._histogram import Histogram as Histogram
+from bayesnb.families._hyperparameters import plates as plates
+from bayesnb.families._multinomial import Multinomial as Multinomial
+from bayesnb.families._multivariate_normal import MultivariateNormal as MultivariateNormal
+from bayesnb.families._normal import Normal as Normal
+from bayesnb.families._normal_known_variance import NormalKnownVariance as NormalKnownVariance
+from bayesnb.families._poisson import Poisson as Poisson
+from bayesnb.families._tied_columns import TiedBernoulli as TiedBernoulli
+from bayesnb.families._tied_columns import TiedCategorical as TiedCategorical
+from bayesnb.families._tied_columns import TiedNormal as TiedNormal
+from bayesnb.families._tied_columns import TiedPoisson as TiedPoisson
+from bayesnb.families._views import NormalScores as NormalScores
+from bayesnb.families._views import Views as Views
+from bayesnb.families.parts._statistics import Statistics as Statistics
 
 FAMILIES: dict[str, Any] = {
     "bernoulli": Bernoulli,

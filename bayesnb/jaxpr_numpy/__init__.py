@@ -20,13 +20,13 @@ and what it takes from JAX is not public, or may change without notice, in these
 - how threefry splits keys and draws bits, and the value of ``jax.threefry_partitionable``.
 """
 
-from bayesnb.jaxpr_numpy.equation import Rule as Rule
-from bayesnb.jaxpr_numpy.equation import function_of as function_of
-from bayesnb.jaxpr_numpy.equation import has_numpy_form as has_numpy_form
-from bayesnb.jaxpr_numpy.equation import is_key as is_key
-from bayesnb.jaxpr_numpy.program import CALLS as CALLS
-from bayesnb.jaxpr_numpy.program import by_numpy as by_numpy
-from bayesnb.jaxpr_numpy.program import evaluate as evaluate
-from bayesnb.jaxpr_numpy.program import evaluate_once as evaluate_once
-from bayesnb.jaxpr_numpy.program import prepare as prepare
-from bayesnb.jaxpr_numpy.rules import RULES as RULES
+from bayesnb.jaxpr_numpy._equation import Rule as Rule
+from bayesnb.jaxpr_numpy._equation import function_of as function_of
+from bayesnb.jaxpr_numpy._equation import has_numpy_form as has_numpy_form
+from bayesnb.jaxpr_numpy._equation import is_key as is_key
+from bayesnb.jaxpr_numpy._program import CALLS as CALLS
+from bayesnb.jaxpr_numpy._program import by_numpy as by_numpy
+from bayesnb.jaxpr_numpy._program import evaluate as evaluate
+from bayesnb.jaxpr_numpy._program import evaluate_once as evaluate_once
+from bayesnb.jaxpr_numpy._program import prepare as prepare
+from bayesnb.jaxpr_numpy._rules import RULES as RULES

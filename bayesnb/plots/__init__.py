@@ -14,18 +14,18 @@ Example:
     ('#0072B2', 'o')
 """
 
-from bayesnb.plots.curves import confidence_shares as confidence_shares
-from bayesnb.plots.curves import cost_curve as cost_curve
-from bayesnb.plots.curves import learning_curve as learning_curve
-from bayesnb.plots.curves import prequential_gain as prequential_gain
-from bayesnb.plots.curves import reliability as reliability
-from bayesnb.plots.features import contribution_bars as contribution_bars
-from bayesnb.plots.features import dependence as dependence
-from bayesnb.plots.features import inclusion_bars as inclusion_bars
-from bayesnb.plots.nomograms import nomogram as nomogram
-from bayesnb.plots.parameters import class_densities as class_densities
-from bayesnb.plots.parameters import forest as forest
-from bayesnb.plots.regions import decision_regions as decision_regions
-from bayesnb.plots.style import DODGE as DODGE
-from bayesnb.plots.style import HATCHES as HATCHES
-from bayesnb.plots.style import STYLES as STYLES
+from bayesnb.plots._curves import confidence_shares as confidence_shares
+from bayesnb.plots._curves import cost_curve as cost_curve
+from bayesnb.plots._curves import learning_curve as learning_curve
+from bayesnb.plots._curves import prequential_gain as prequential_gain
+from bayesnb.plots._curves import reliability as reliability
+from bayesnb.plots._features import contribution_bars as contribution_bars
+from bayesnb.plots._features import dependence as dependence
+from bayesnb.plots._features import inclusion_bars as inclusion_bars
+from bayesnb.plots._nomograms import nomogram as nomogram
+from bayesnb.plots._parameters import class_densities as class_densities
+from bayesnb.plots._parameters import forest as forest
+from bayesnb.plots._regions import decision_regions as decision_regions
+from bayesnb.plots._style import DODGE as DODGE
+from bayesnb.plots._style import HATCHES as HATCHES
+from bayesnb.plots._style import STYLES as STYLES

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.arrays.cells import part_of
+from bayesnb.arrays._cells import part_of
 
 FAMILIES = {
     "normal": nb.Normal(),

@@ -11,8 +11,9 @@ import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.arrays import class_table, memory
-from bayesnb.arrays.class_table import is_class_table
+from bayesnb.arrays import _class_table as class_table
+from bayesnb.arrays import _memory as memory
+from bayesnb.arrays._class_table import is_class_table
 
 KEY = jax.random.key(0)
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.arrays.compute import LITTLE, compute
+from bayesnb.arrays._compute import LITTLE, compute
 from tests import cases
 
 

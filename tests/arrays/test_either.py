@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from bayesnb.arrays import either
-from bayesnb.arrays.placement import at_once_unless_traced, known
+from bayesnb.arrays import _either as either
+from bayesnb.arrays._placement import at_once_unless_traced, known
 
 X = np.array([[0.0, np.nan], [3.0, 1.0]])
 

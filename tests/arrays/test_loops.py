@@ -13,13 +13,14 @@ import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.arrays import cells
-from bayesnb.arrays.cells import _count_others
-from bayesnb.arrays.loops import compiled, prefetch, register_prefetch
-from bayesnb.numerics.log_prob import _normalise, _subtract_largest
-from bayesnb.primitives.products.student import log_squares
-from bayesnb.primitives.products.table_sums import _look_up
-from bayesnb.primitives.sums import Labels, class_sums, host
+from bayesnb.arrays import _cells as cells
+from bayesnb.arrays._cells import _count_others
+from bayesnb.arrays._loops import compiled, prefetch, register_prefetch
+from bayesnb.numerics._log_prob import _normalise, _subtract_largest
+from bayesnb.primitives.products._student import log_squares
+from bayesnb.primitives.products._table_sums import _look_up
+from bayesnb.primitives.sums import Labels, class_sums
+from bayesnb.primitives.sums import _host as host
 
 
 def test_importing_the_package_loads_no_compiler():

@@ -8,9 +8,9 @@ import pytest
 
 import bayesnb as nb
 import bayesnb.sklearn as drop_in
-from bayesnb.arrays import memory
-from bayesnb.fits.bootstrap import bootstrap_weights
-from bayesnb.rows.labelled_rows import MOST_CLASSES
+from bayesnb.arrays import _memory as memory
+from bayesnb.fits._bootstrap import bootstrap_weights
+from bayesnb.rows._labelled_rows import MOST_CLASSES
 
 X, Y = np.arange(8.0).reshape(4, 2) ** 1.3, np.array([0, 1, 0, 1])
 FAR = np.array([0, 1, 0, 10**9])

@@ -3,8 +3,8 @@
 import jax
 import pytest
 
-from bayesnb.primitives.segment_weights import segment_weights
-from bayesnb.primitives.segmentations import best_segmentation, sum_segmentations
+from bayesnb.primitives._segment_weights import segment_weights
+from bayesnb.primitives._segmentations import best_segmentation, sum_segmentations
 
 FRONTS = [(), (2,), (3, 2)]
 CASES = {  # the shapes of the arguments behind the axes in front

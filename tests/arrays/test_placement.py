@@ -8,8 +8,8 @@ from numpy.testing import assert_array_equal
 
 import bayesnb as nb
 import bayesnb.sklearn as drop_in
-from bayesnb.inspection.arviz import to_arviz
-from bayesnb.plots.regions import decision_regions
+from bayesnb.inspection._arviz import to_arviz
+from bayesnb.plots._regions import decision_regions
 
 Y = np.array([0, 1, 0, 1, 1, 0])
 MASK = np.zeros((6, 2), bool)

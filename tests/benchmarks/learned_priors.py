@@ -21,11 +21,11 @@ from sklearn.datasets import load_digits
 from sklearn.feature_extraction.text import CountVectorizer
 
 import bayesnb as nb
-from bayesnb.comparison.experiment import bayes_model, stratified_split
-from bayesnb.comparison.metrics import accuracy, log_loss
-from bayesnb.files.description import make_table
-from bayesnb.files.sources.paths import BUILT_IN, of_frame, open_data
-from bayesnb.files.sources.source import Source
+from bayesnb.comparison._experiment import bayes_model, stratified_split
+from bayesnb.comparison._metrics import accuracy, log_loss
+from bayesnb.files._description import make_table
+from bayesnb.files.sources._paths import BUILT_IN, of_frame, open_data
+from bayesnb.files.sources._source import Source
 
 SIZES = (20, 50, 100, 200, 500, 1000, 2000)
 MOST_ROWS, MOST_TESTED = 8000, 600

@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 
 import bayesnb as nb
-from bayesnb.comparison.metrics import accuracy, log_loss
-from bayesnb.validation.leave_one_out import fitted_rows, left_out_log_ratios
-from bayesnb.validation.stacking import stacking_weights
-from bayesnb.validation.temper import SCALES, _at_scale, learn_temperature
+from bayesnb.comparison._metrics import accuracy, log_loss
+from bayesnb.validation._leave_one_out import fitted_rows, left_out_log_ratios
+from bayesnb.validation._stacking import stacking_weights
+from bayesnb.validation._temper import SCALES, _at_scale, learn_temperature
 from tests.benchmarks.learned_priors import SETS, runs_of
 
 SIZES = (20, 50, 100, 200, 500, 2000)

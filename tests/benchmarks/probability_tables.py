@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pandas as pd
 
-from bayesnb.comparison.metrics import mean_and_error
+from bayesnb.comparison._metrics import mean_and_error
 from tests.benchmarks.probability_methods import OURS, PLAIN
 
 FULL = "full"

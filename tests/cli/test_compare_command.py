@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from bayesnb.cli import main
-from bayesnb.cli.compare_command import Watcher
-from bayesnb.comparison.first_split import NutsCheck
-from bayesnb.comparison.methods import NAIVE_BAYES, RIVALS
-from bayesnb.report.folder import stage
+from bayesnb.cli._compare_command import Watcher
+from bayesnb.comparison._first_split import NutsCheck
+from bayesnb.comparison._methods import NAIVE_BAYES, RIVALS
+from bayesnb.report._folder import stage
 from tests.command_line import GOOD, HEADER, ROWS, prepare, run
 
 FILES = ["dependence.png", "learning_curve.png", "reliability.png", "report.html", "results.csv", "summary.json"]
@@ -80,7 +80,7 @@ def test_a_data_set_of_scikit_learn_with_the_nuts_check(place, monkeypatch):
         calls.append((experiment.table.name, len(experiment.first[0][1]), experiment.seed, progress_bar))
         return NutsCheck(30, 45, 0.004, 0.001, 1.001, 2000.0, 0, 4000, 4, 1.5, ("take more draws",))
 
-    monkeypatch.setattr("bayesnb.comparison.first_split.check_with_nuts", check)
+    monkeypatch.setattr("bayesnb.comparison._first_split.check_with_nuts", check)
     result = run("iris", "--sizes", "20,30", "--repeats", "2", "--seed", "4", "--nuts")
     assert result.exit_code == 0, result.output
     assert calls == [("iris", 30, 4, False)]  # at the largest size; no bar where stderr is no terminal
@@ -90,12 +90,12 @@ def test_a_data_set_of_scikit_learn_with_the_nuts_check(place, monkeypatch):
     assert result.stderr == "Sampling with NUTS at n = 30 to check the exact posterior ...\n"
     summary = json.loads((place / "bayesnb-report" / "iris" / "summary.json").read_text())
     assert summary["nuts"]["max_difference"] == 0.004
-    monkeypatch.setattr("bayesnb.comparison.first_split.too_long_for_nuts", lambda *_: None)
+    monkeypatch.setattr("bayesnb.comparison._first_split.too_long_for_nuts", lambda *_: None)
     result = run("iris", "--sizes", "20", "--repeats", "2")
     assert "4,000 samples" in result.stdout
     assert "take more draws" not in result.stdout  # a warning is for those who asked for the check
     reason = "It would take too long."
-    monkeypatch.setattr("bayesnb.comparison.first_split.too_long_for_nuts", lambda *_: reason)
+    monkeypatch.setattr("bayesnb.comparison._first_split.too_long_for_nuts", lambda *_: reason)
     result = run("iris", "--sizes", "20", "--repeats", "2")
     assert reason in result.stdout
     assert reason in (place / "bayesnb-report" / "iris" / "report.html").read_text()
@@ -178,7 +178,7 @@ def test_stopping_half_way_leaves_nothing(place, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bayesnb.comparison.compare.compare", stop)
+    monkeypatch.setattr("bayesnb.comparison._compare.compare", stop)
     result = run("good.csv", "--no-nuts")
     assert result.exit_code == 130
     assert "stopped; nothing was written" in result.stderr
@@ -196,7 +196,7 @@ def test_stopping_after_a_size_leaves_a_report_of_it(place, monkeypatch, stop):
     options = ["good.csv", "--no-nuts", "--sizes", "10,20", "--repeats", "2", "--out", "o"]
     assert run(*options, "--seed", "1").exit_code == 0
     whole = {path.name: path.read_bytes() for path in (place / "o").iterdir()}
-    monkeypatch.setattr("bayesnb.cli.compare_command.Watcher.advance", interrupt)
+    monkeypatch.setattr("bayesnb.cli._compare_command.Watcher.advance", interrupt)
     at = 10
     assert run(*options).exit_code == 130
     assert {path.name: path.read_bytes() for path in (place / "o").iterdir()} == whole
@@ -218,7 +218,7 @@ def test_a_process_that_is_killed_leaves_the_scores_of_complete_sizes(place, mon
     def fail(*_):
         raise RuntimeError("killed")
 
-    monkeypatch.setattr("bayesnb.comparison.first_split.dependent_columns", fail)
+    monkeypatch.setattr("bayesnb.comparison._first_split.dependent_columns", fail)
     options = ["good.csv", "--no-nuts", "--sizes", "10,20", "--repeats", "2", "--out", "o"]
     assert isinstance(run(*options).exception, RuntimeError)
     assert sorted(path.name for path in (place / "o").iterdir()) == ["results.csv", "summary.json"]
@@ -237,7 +237,7 @@ def test_stopping_while_the_report_is_written(place, monkeypatch, stop, times):
             signal.raise_signal(stop)
         return ()
 
-    monkeypatch.setattr("bayesnb.report.folder.draw_figures", lambda *_: interrupt() or {})
+    monkeypatch.setattr("bayesnb.report._folder.draw_figures", lambda *_: interrupt() or {})
     result = run("good.csv", "--no-nuts", "--sizes", "10", "--repeats", "2", "--out", "o")
     assert "The report is being written; Ctrl-C once more gives it up" in result.stderr
     names = sorted(path.name for path in (place / "o").iterdir())
@@ -251,7 +251,7 @@ def test_stopping_while_the_report_is_written(place, monkeypatch, stop, times):
 STOPPED = """
 import signal, sys
 from bayesnb.cli import main
-from bayesnb.cli.compare_command import Watcher
+from bayesnb.cli._compare_command import Watcher
 
 Watcher.advance = lambda _, size, *__: size == 20 and signal.raise_signal(signal.SIGINT)
 sys.argv[1:] = ["compare", "good.csv", "--methods", "MLE,full Bayes", "--no-nuts", "--sizes", "10,20", "--out", "o"]

@@ -5,14 +5,14 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bayesnb.comparison.compare import Comparison, Forecast, compare
-from bayesnb.comparison.experiment import Experiment, bayes_model, make_splits
-from bayesnb.comparison.metrics import log_loss
-from bayesnb.files.description import make_table
-from bayesnb.files.sources.paths import of_frame
-from bayesnb.fits.closed_form import fit_posterior
-from bayesnb.frames.series import DataError
-from bayesnb.report.summary import _say_where_it_stopped
+from bayesnb.comparison._compare import Comparison, Forecast, compare
+from bayesnb.comparison._experiment import Experiment, bayes_model, make_splits
+from bayesnb.comparison._metrics import log_loss
+from bayesnb.files._description import make_table
+from bayesnb.files.sources._paths import of_frame
+from bayesnb.fits._closed_form import fit_posterior
+from bayesnb.frames._series import DataError
+from bayesnb.report._summary import _say_where_it_stopped
 from tests.comparisons import QUICK, by_hand, record, synthetic
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from bayesnb.comparison.compare import compare
-from bayesnb.comparison.experiment import (
+from bayesnb.comparison._compare import compare
+from bayesnb.comparison._experiment import (
     Experiment,
     choose_sizes,
     default_repeats,
@@ -14,7 +14,7 @@ from bayesnb.comparison.experiment import (
     num_test_rows,
     stratified_split,
 )
-from bayesnb.frames.series import DataError
+from bayesnb.frames._series import DataError
 from tests.comparisons import QUICK, synthetic
 
 

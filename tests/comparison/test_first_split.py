@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from bayesnb.comparison.experiment import Experiment, bayes_model, make_splits
-from bayesnb.comparison.first_split import check_with_nuts, dependent_columns, too_long_for_nuts
-from bayesnb.files.description import make_table
-from bayesnb.files.sources.paths import of_frame
-from bayesnb.inspection.dependence import dependence
+from bayesnb.comparison._experiment import Experiment, bayes_model, make_splits
+from bayesnb.comparison._first_split import check_with_nuts, dependent_columns, too_long_for_nuts
+from bayesnb.files._description import make_table
+from bayesnb.files.sources._paths import of_frame
+from bayesnb.inspection._dependence import dependence
 from tests.comparisons import synthetic
 
 

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bayesnb.comparison.compare import compare
-from bayesnb.comparison.experiment import Experiment, bayes_model, make_splits
-from bayesnb.comparison.first_split import compute_evidence
-from bayesnb.comparison.methods import COMPARED, CURES, NAIVE_BAYES, OWN_PRIOR, PRIOR_MEANINGS, REFERENCE, RIVALS
-from bayesnb.comparison.metrics import log_loss
+from bayesnb.comparison._compare import compare
+from bayesnb.comparison._experiment import Experiment, bayes_model, make_splits
+from bayesnb.comparison._first_split import compute_evidence
+from bayesnb.comparison._methods import COMPARED, CURES, NAIVE_BAYES, OWN_PRIOR, PRIOR_MEANINGS, REFERENCE, RIVALS
+from bayesnb.comparison._metrics import log_loss
 from bayesnb.families import Histogram, Normal, NormalScores, Views
-from bayesnb.fits.averaged import feature_inclusion, fit_averaged
-from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
-from bayesnb.fits.empirical import fit_empirical
-from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.validation.temper import temper
+from bayesnb.fits._averaged import feature_inclusion, fit_averaged
+from bayesnb.fits._closed_form import fit_map, fit_mle, fit_posterior
+from bayesnb.fits._empirical import fit_empirical
+from bayesnb.model._naive_bayes import NaiveBayes
+from bayesnb.validation._temper import temper
 from tests.comparisons import synthetic
 
 
@@ -34,7 +34,7 @@ def test_rows_that_are_known_to_be_those_of_the_fit_are_not_counted_again(pair, 
     def recount(*_):
         raise AssertionError("rows are compared with those of the fit")
 
-    monkeypatch.setattr("bayesnb.validation.temper.fitted_rows", recount)
+    monkeypatch.setattr("bayesnb.validation._temper.fitted_rows", recount)
     methods = ("full Bayes", "tempered", "feature weights", "default")
     assert compare(Experiment(pair, (30,), 1, 1), methods=methods).methods == methods
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn import metrics as oracle
 
-from bayesnb.comparison.metrics import (
+from bayesnb.comparison._metrics import (
     LOG_SMALLEST,
     accuracy,
     below_floor,

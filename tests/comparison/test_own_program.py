@@ -10,11 +10,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.cli.options import load_program
-from bayesnb.comparison.own_program import recognise_table
-from bayesnb.files.description import make_table
-from bayesnb.files.sources.paths import of_frame
-from bayesnb.frames.series import DataError
+from bayesnb.cli._options import load_program
+from bayesnb.comparison._own_program import recognise_table
+from bayesnb.files._description import make_table
+from bayesnb.files.sources._paths import of_frame
+from bayesnb.frames._series import DataError
 from tests.command_line import prepare, run
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -61,7 +61,7 @@ def test_a_comparison_of_the_program(place, monkeypatch, recognised):
         assert_array_equal(table.y, LABELS)
         return recognised
 
-    monkeypatch.setattr("bayesnb.comparison.own_program.recognise_table", once)
+    monkeypatch.setattr("bayesnb.comparison._own_program.recognise_table", once)
     options = ["--sizes", "20", "--repeats", "2", "--no-nuts", "--model", "models/poisson.py"]
     result = run("visits.csv", *options, "--model-arg", "shape=2", "--model-arg", "rate=0.5")
     assert result.exit_code == 0, result.output

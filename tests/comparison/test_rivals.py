@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from bayesnb.comparison.methods import RIVALS
-from bayesnb.comparison.rivals import fit_rival
+from bayesnb.comparison._methods import RIVALS
+from bayesnb.comparison._rivals import fit_rival
 
 
 @pytest.mark.parametrize("method", RIVALS)

@@ -17,7 +17,7 @@ from scipy import stats
 from sklearn.base import clone
 
 import bayesnb as nb
-from bayesnb.inspection.arviz import library
+from bayesnb.inspection._arviz import library
 from tests import laws
 from tests.cases import Case, K, N
 

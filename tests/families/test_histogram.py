@@ -11,10 +11,10 @@ from scipy import stats
 from scipy.special import comb, gammaln, logsumexp, softmax
 
 import bayesnb as nb
-from bayesnb.arrays.compute import interpret
-from bayesnb.families.parts.bin_statistics import find_edges
-from bayesnb.families.parts.bins import NumbersInBins
-from bayesnb.primitives.codes import find_bins
+from bayesnb.arrays._compute import interpret
+from bayesnb.families.parts._bin_statistics import find_edges
+from bayesnb.families.parts._bins import NumbersInBins
+from bayesnb.primitives._codes import find_bins
 
 TOTALS = (1.0, 4.0)
 

@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 import bayesnb as nb
-from bayesnb.files import counting
-from bayesnb.inspection.arviz import library
+from bayesnb.files import _counting as counting
+from bayesnb.inspection._arviz import library
 from tests import laws
 
 K, N = 3, 90

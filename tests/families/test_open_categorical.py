@@ -7,12 +7,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import naive_bayes
 
 import bayesnb as nb
-from bayesnb.arrays import cells, loops
-from bayesnb.families.categorical import CategoricalStatistics
-from bayesnb.families.open_categorical import SAMPLE_ROWS, OpenCategorical
-from bayesnb.frames.schema import MOST_CODES
-from bayesnb.rows.labelled_rows import label_rows
-from bayesnb.rows.sufficient_statistics import class_sizes
+from bayesnb.arrays import _cells as cells
+from bayesnb.arrays import _loops as loops
+from bayesnb.families._categorical import CategoricalStatistics
+from bayesnb.families._open_categorical import SAMPLE_ROWS, OpenCategorical
+from bayesnb.frames._schema import MOST_CODES
+from bayesnb.rows._labelled_rows import label_rows
+from bayesnb.rows._sufficient_statistics import class_sizes
 from bayesnb.sklearn import CategoricalNB
 
 N, D, K = 6 * SAMPLE_ROWS, 5, 3
@@ -154,7 +155,7 @@ def test_categories_that_are_asked_for_are_kept(rng):
 def test_rows_are_looked_at_once(rng, monkeypatch):
     looks = []
     monkeypatch.setattr(
-        "bayesnb.families.open_categorical.largest_codes", lambda x: looks.append(x) or cells.largest_codes(x)
+        "bayesnb.families._open_categorical.largest_codes", lambda x: looks.append(x) or cells.largest_codes(x)
     )
     x, y = rng.integers(0, 4, (N, D)), rng.integers(0, K, N)
     fit = nb.NaiveBayesClassifier("categorical").fit(x, y)
@@ -178,7 +179,7 @@ def test_blocks_outweigh_their_tables():
 
 
 def test_room_is_counted_in_int32(monkeypatch):
-    monkeypatch.setattr("bayesnb.families.open_categorical.MOST_PLACES", 100)
+    monkeypatch.setattr("bayesnb.families._open_categorical.MOST_PLACES", 100)
     x = np.array([[48, 48]])
     assert OpenCategorical((1, 1)).prepare(x, lambda: None).num_categories == (49, 49)
     assert OpenCategorical((1, 1)).prepare(x // 2, lambda: None).num_categories == (32, 32)

@@ -12,10 +12,10 @@ from scipy import stats
 from scipy.special import log_softmax, logsumexp
 
 import bayesnb as nb
-from bayesnb.arrays.compute import interpret
-from bayesnb.primitives.codes import find_bins
-from bayesnb.results.combine import raise_terms
-from bayesnb.validation.leave_one_out import fitted_rows, left_out_log_ratios
+from bayesnb.arrays._compute import interpret
+from bayesnb.primitives._codes import find_bins
+from bayesnb.results._combine import raise_terms
+from bayesnb.validation._leave_one_out import fitted_rows, left_out_log_ratios
 from tests import laws
 
 K, N, D = 3, 60, 3

@@ -6,7 +6,7 @@ import numpy as np
 import numpyro.distributions as dist
 
 import bayesnb as nb
-from bayesnb.fits.nuts import HierarchicalDraws
+from bayesnb.fits._nuts import HierarchicalDraws
 
 X, Y = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 1], [1, 1, 1], [0, 1, 0]]), np.array([0, 1, 1, 0, 1, 0])
 MODEL = nb.NaiveBayes(nb.Bernoulli(), class_concentration=2.0)

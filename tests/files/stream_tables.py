@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 import bayesnb as nb
-from bayesnb.files.sources import csv as csv_files
-from bayesnb.files.sources import parquet
+from bayesnb.files.sources import _csv as csv_files
+from bayesnb.files.sources import _parquet as parquet
 
 N, D, K = 400, 3, 3
 NAMES = ["first", "second", "third"]

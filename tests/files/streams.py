@@ -5,7 +5,8 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.files import checkpoint, counting
+from bayesnb.files import _checkpoint as checkpoint
+from bayesnb.files import _counting as counting
 
 
 def blocks_of(X, y, size, weight=None):

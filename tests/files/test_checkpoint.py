@@ -15,9 +15,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import bayesnb as nb
-from bayesnb.files import checkpoint
-from bayesnb.files.counting import stream
-from bayesnb.files.sources.source import StreamError
+from bayesnb.files import _checkpoint as checkpoint
+from bayesnb.files._counting import stream
+from bayesnb.files.sources._source import StreamError
 from tests import cases
 from tests.files.streams import Stop, assert_same, blocks_of, random_blocks, stopping
 
@@ -79,8 +79,8 @@ KILLED = """
 import sys, time
 import numpy as np
 import bayesnb as nb
-from bayesnb.files import checkpoint, counting
-from bayesnb.files.counting import stream
+from bayesnb.files import _checkpoint as checkpoint, _counting as counting
+from bayesnb.files._counting import stream
 checkpoint.LEAST_SECONDS, checkpoint.SHARE = 0.0, 1e9
 {}
 def merge(*parts, merge=nb.merge):
@@ -98,7 +98,7 @@ source, keywords = random_blocks(10**6), {}
 """
 
 FILE = """
-from bayesnb.files.sources import parquet
+from bayesnb.files.sources import _parquet as parquet
 parquet.BATCH_BYTES = 8 * 4 * 50
 source, keywords = sys.argv[2], {"label": "label"}
 """

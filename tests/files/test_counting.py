@@ -8,8 +8,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.files.counting import stream
-from bayesnb.files.sources.source import StreamError
+from bayesnb.files._counting import stream
+from bayesnb.files.sources._source import StreamError
 from tests import cases
 from tests.files.streams import assert_same, blocks_of
 

@@ -16,9 +16,9 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb.cli import main
-from bayesnb.files.sources import csv as csv_files
-from bayesnb.files.sources.csv import end_of_rows, find_rows, irregular_quote
-from bayesnb.files.sources.paths import open_data
+from bayesnb.files.sources import _csv as csv_files
+from bayesnb.files.sources._csv import end_of_rows, find_rows, irregular_quote
+from bayesnb.files.sources._paths import open_data
 from tests.reading import frame_of
 
 pytestmark = pytest.mark.usefixtures("place")

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bayesnb.files.description import make_table
-from bayesnb.files.sources.paths import of_frame, open_data
-from bayesnb.frames.series import DataError
+from bayesnb.files._description import make_table
+from bayesnb.files.sources._paths import of_frame, open_data
+from bayesnb.frames._series import DataError
 from tests.reading import frame_of
 
 HEADER = "flag,colour,rooms,height,label"

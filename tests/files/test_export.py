@@ -15,9 +15,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from safetensors.numpy import save_file
 
 import bayesnb as nb
-from bayesnb.files.storage import tensors
-from bayesnb.files.storage.export import PLATFORMS, export
-from bayesnb.files.storage.exported import FUNCTIONS, ExportedClassifier, load_exported
+from bayesnb.files.storage import _tensors as tensors
+from bayesnb.files.storage._export import PLATFORMS, export
+from bayesnb.files.storage._exported import FUNCTIONS, ExportedClassifier, load_exported
 from tests import cases
 from tests.files.fits import FITS, MODEL, X, Y
 

@@ -13,7 +13,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.files.storage import tensors
+from bayesnb.files.storage import _tensors as tensors
 from tests import cases
 from tests.files.estimators import MADE
 from tests.sklearn.frame_of_every_kind import outcome

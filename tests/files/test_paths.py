@@ -13,9 +13,9 @@ from click.testing import CliRunner
 
 import bayesnb as nb
 from bayesnb.cli import main
-from bayesnb.files.description import make_table
-from bayesnb.files.sources.paths import open_data
-from bayesnb.frames.series import DataError
+from bayesnb.files._description import make_table
+from bayesnb.files.sources._paths import open_data
+from bayesnb.frames._series import DataError
 
 TEXT = b"x,label\n" + b"0.5,a\n1.5,b\n" * 8
 

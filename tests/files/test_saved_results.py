@@ -6,11 +6,12 @@ import pandas as pd
 import pytest
 
 import bayesnb as nb
-from bayesnb.arrays.placement import pytree
-from bayesnb.families.parts.statistics import Statistics
-from bayesnb.files.sources.source import StreamError
-from bayesnb.files.storage import saved_results, tensors
-from bayesnb.files.storage.saved_results import check_statistics
+from bayesnb.arrays._placement import pytree
+from bayesnb.families.parts._statistics import Statistics
+from bayesnb.files.sources._source import StreamError
+from bayesnb.files.storage import _saved_results as saved_results
+from bayesnb.files.storage import _tensors as tensors
+from bayesnb.files.storage._saved_results import check_statistics
 from tests import cases
 from tests.altered import alterations
 from tests.files.streams import blocks_of

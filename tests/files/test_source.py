@@ -6,9 +6,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import bayesnb as nb
-from bayesnb.files.counting import stream
-from bayesnb.files.sources.parquet import ParquetFile
-from bayesnb.files.sources.source import StreamError
+from bayesnb.files._counting import stream
+from bayesnb.files.sources._parquet import ParquetFile
+from bayesnb.files.sources._source import StreamError
 from tests.files.stream_tables import FORMS, NORMAL, TABLE, K, X, Y, in_words, pa, pq, small_batches, sources, whole
 from tests.files.streams import Stop, assert_same, stop_after
 

@@ -12,9 +12,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.files import counting
-from bayesnb.files.counting import stream
-from bayesnb.files.sources.source import StreamError
+from bayesnb.files import _counting as counting
+from bayesnb.files._counting import stream
+from bayesnb.files.sources._source import StreamError
 from tests.conftest import DOCS
 from tests.files.stream_tables import (
     FORMS,
@@ -115,7 +115,7 @@ def test_whole_numbers_can_be_named():
 
 
 def test_declared_classes_spare_the_first_pass(monkeypatch, tmp_path):
-    from bayesnb.files.sources.arrow_columns import ColumnChoice
+    from bayesnb.files.sources._arrow_columns import ColumnChoice
 
     pq.write_table(TABLE, tmp_path / "rows.parquet")
     monkeypatch.setattr(ColumnChoice, "_labels", lambda *_: pytest.fail("a pass over the labels"))
@@ -240,7 +240,7 @@ PEAK = """
 import sys
 from pathlib import Path
 import bayesnb as nb
-from bayesnb.files.counting import stream
+from bayesnb.files._counting import stream
 stream(nb.NaiveBayes(nb.Normal()), sys.argv[1], label="label", num_classes=2)
 status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
 print(int(status["VmHWM"].split()[0]) / 1e3)  # getrusage knows the peak of the process that started this one, too

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 import bayesnb as nb
 from bayesnb.cli import main
-from bayesnb.files import whole_file
-from bayesnb.files.predictions import prediction_file
+from bayesnb.files import _whole_file as whole_file
+from bayesnb.files._predictions import prediction_file
 
 ROOT = Path(nb.__file__).parent.parent
 X, Y = np.array([[0, 1], [1, 0], [1, 1], [0, 0]]), np.array([0, 1, 1, 0])
@@ -137,7 +137,7 @@ def test_rights_of_a_group_that_is_not_kept_are_taken_away(tmp_path, monkeypatch
 KILLED = """
 import os, sys
 from pathlib import Path
-from bayesnb.files.whole_file import whole_file
+from bayesnb.files._whole_file import whole_file
 with whole_file(Path(sys.argv[1])) as handle:
     handle.write(b"half")
     print("writing", flush=True)

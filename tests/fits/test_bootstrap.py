@@ -10,9 +10,9 @@ from scipy import stats
 from scipy.sparse import csr_array
 
 import bayesnb as nb
-from bayesnb.arrays import loops
-from bayesnb.fits.bootstrap import bootstrap, bootstrap_weights
-from bayesnb.primitives import log_factorials
+from bayesnb.arrays import _loops as loops
+from bayesnb.fits._bootstrap import bootstrap, bootstrap_weights
+from bayesnb.primitives import _log_factorials as log_factorials
 from bayesnb.primitives.sums import HostSums, Labels
 from tests import cases
 

@@ -14,7 +14,7 @@ from numpyro.infer import MCMC, NUTS, init_to_value
 from scipy import stats
 
 import bayesnb as nb
-from bayesnb.fits import nuts
+from bayesnb.fits import _nuts as nuts
 
 DRAWS, FEW, BINS, ROWS = 127, 31, 16, 12
 

@@ -6,7 +6,7 @@ import scipy.stats
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.fits import mixture_proportions
+from bayesnb.fits import _mixture_proportions as mixture_proportions
 
 CENTRES = np.array([[0.0, 0.0], [1.0, 0.5], [0.5, 2.0]])
 SHIFTED = np.array([0.1, 0.7, 0.2])

@@ -10,8 +10,8 @@ from scipy import optimize, stats
 from scipy.special import expit, logsumexp
 
 import bayesnb as nb
-from bayesnb.fits.em import EMEstimate, fit_em
-from bayesnb.primitives import log_factorials
+from bayesnb.fits._em import EMEstimate, fit_em
+from bayesnb.primitives import _log_factorials as log_factorials
 from tests import cases, laws
 
 FITS = [nb.fit_map, nb.fit_mle]

@@ -17,9 +17,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln, psi
 
 import bayesnb as nb
-from bayesnb.comparison.metrics import log_loss
-from bayesnb.fits.empirical import LARGEST_FACTOR, SPREAD, EmpiricalPosterior, fit_empirical
-from bayesnb.results.evidence import evidence_table
+from bayesnb.comparison._metrics import log_loss
+from bayesnb.fits._empirical import LARGEST_FACTOR, SPREAD, EmpiricalPosterior, fit_empirical
+from bayesnb.results._evidence import evidence_table
 from tests import cases, laws
 
 pytestmark = pytest.mark.filterwarnings("ignore:the evidence rises beyond the bounds")

@@ -9,15 +9,15 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.arrays.compute import compute
-from bayesnb.families.bernoulli import BernoulliStatistics
-from bayesnb.families.binomial import BinomialStatistics
-from bayesnb.families.poisson import PoissonStatistics
-from bayesnb.families.priors.normal_inverse_gamma import NormalStatistics
-from bayesnb.families.priors.normal_inverse_wishart import MultivariateNormalStatistics
-from bayesnb.fits import nuts
-from bayesnb.fits.em import separate
-from bayesnb.rows.sufficient_statistics import ModelStatistics
+from bayesnb.arrays._compute import compute
+from bayesnb.families._bernoulli import BernoulliStatistics
+from bayesnb.families._binomial import BinomialStatistics
+from bayesnb.families._poisson import PoissonStatistics
+from bayesnb.families.priors._normal_inverse_gamma import NormalStatistics
+from bayesnb.families.priors._normal_inverse_wishart import MultivariateNormalStatistics
+from bayesnb.fits import _nuts as nuts
+from bayesnb.fits._em import separate
+from bayesnb.rows._sufficient_statistics import ModelStatistics
 from tests import cases
 from tests.agreement import exact_mean, means_agree, predictions_agree
 from tests.fits.few_rows import FAMILIES, X, Y

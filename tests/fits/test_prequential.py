@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.fits.prequential import log_predictive_in_order
-from bayesnb.primitives import in_order
+from bayesnb.fits._prequential import log_predictive_in_order
+from bayesnb.primitives import _in_order as in_order
 from tests import cases
 
 

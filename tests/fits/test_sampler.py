@@ -16,7 +16,7 @@ from scipy import stats
 from scipy.special import betaln
 
 import bayesnb as nb
-from bayesnb.fits import sampler
+from bayesnb.fits import _sampler as sampler
 from tests.agreement import exact_mean, means_agree
 
 pytestmark = pytest.mark.usefixtures("numpyro_promotes_ranks")

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.primitives.codes import find_bins
+from bayesnb.primitives._codes import find_bins
 from tests import cases, laws
 from tests.forests.rows import copies, log_loss
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bayesnb.forests.structures import largest_branching
+from bayesnb.forests._structures import largest_branching
 from tests.forests.oracle import forests
 
 

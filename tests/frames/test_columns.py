@@ -10,9 +10,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import bayesnb as nb
-from bayesnb.frames.columns import Column
-from bayesnb.frames.schema import encode_columns
-from bayesnb.frames.series import DataError
+from bayesnb.frames._columns import Column
+from bayesnb.frames._schema import encode_columns
+from bayesnb.frames._series import DataError
 
 NUMBERS = pl.DataFrame({"a": [1.5, None, -3.0], "b": [0.0, 1e20, float("nan")], "c": [2.0, 4.0, 8.0]})
 FRAMES = {

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.families.categorical import CategoricalStatistics
-from bayesnb.frames.columns import Column
-from bayesnb.frames.schema import Schema
-from bayesnb.rows.sufficient_statistics import ModelStatistics
+from bayesnb.families._categorical import CategoricalStatistics
+from bayesnb.frames._columns import Column
+from bayesnb.frames._schema import Schema
+from bayesnb.rows._sufficient_statistics import ModelStatistics
 
 RNG = np.random.default_rng(1)
 N = 60

@@ -10,11 +10,11 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb.cli import main
-from bayesnb.files.description import describe, make_table
-from bayesnb.files.sources.paths import open_data
-from bayesnb.frames.likelihoods import schema_of
-from bayesnb.frames.series import DataError, as_frame
-from bayesnb.frames.summaries import infer, summarise_column
+from bayesnb.files._description import describe, make_table
+from bayesnb.files.sources._paths import open_data
+from bayesnb.frames._likelihoods import schema_of
+from bayesnb.frames._series import DataError, as_frame
+from bayesnb.frames._summaries import infer, summarise_column
 
 pytestmark = pytest.mark.filterwarnings("ignore:column")
 
@@ -97,7 +97,7 @@ def test_what_is_not_a_frame_is_refused():
 
 
 def test_many_values_are_not_kept(monkeypatch):
-    monkeypatch.setattr("bayesnb.frames.summaries.MOST_VALUES", 25)
+    monkeypatch.setattr("bayesnb.frames._summaries.MOST_VALUES", 25)
     for cells, kind in ((NAMES, "skip"), (list(range(30)), "skip"), ([*range(29), 40], "normal")):
         summary = summarise_column(as_frame(pd.DataFrame({"c": cells}))["c"])
         assert summary.values is None

@@ -9,9 +9,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from bayesnb.frames import series
-from bayesnb.frames.series import factorise
-from bayesnb.frames.summaries import summarise_column
+from bayesnb.frames import _series as series
+from bayesnb.frames._series import factorise
+from bayesnb.frames._summaries import summarise_column
 
 CELLS = ["b", "TRUE", None, "a", "true", "b", "True", "5"]
 CODES, TEXTS = [0, 1, -1, 2, 1, 0, 1, 3], ["b", "True", "a", "5"]
@@ -63,7 +63,7 @@ def test_numbers_and_booleans_as_text(cells):
 def test_python_sees_each_distinct_text_once(monkeypatch):
     seen = []
     for name in ("reads_as_number", "is_meant_as_number"):
-        monkeypatch.setattr("bayesnb.frames.summaries." + name, lambda text: seen.append(text) or False)
+        monkeypatch.setattr("bayesnb.frames._summaries." + name, lambda text: seen.append(text) or False)
     monkeypatch.setattr(series, "label", lambda text: seen.append(text) or text)
     for number, library in enumerate((pd.Series, pl.Series, lambda cells: pa.chunked_array([cells]))):
         cells = np.array([f"x{number}", f"y{number}", f"z{number}"])[np.arange(5000) % 3]

@@ -12,9 +12,9 @@ from numpy.testing import assert_array_equal
 
 import bayesnb as nb
 from bayesnb.cli import main
-from bayesnb.files.description import make_table
-from bayesnb.files.sources.paths import open_data
-from bayesnb.frames.series import DataError
+from bayesnb.files._description import make_table
+from bayesnb.files.sources._paths import open_data
+from bayesnb.frames._series import DataError
 from tests.reading import frame_of
 
 EVEN, ODD = 2**53, 2**53 + 1
@@ -99,8 +99,8 @@ def test_numbers_that_floats_hold_stay_numbers():
 
 
 def test_a_later_block_with_such_a_number_makes_the_column_text(monkeypatch):
-    monkeypatch.setattr("bayesnb.files.sources.csv.BLOCK_BYTES", 50)
-    monkeypatch.setattr("bayesnb.files.sources.paths.BATCH_BYTES", 8 * 2 * 2)
+    monkeypatch.setattr("bayesnb.files.sources._csv.BLOCK_BYTES", 50)
+    monkeypatch.setattr("bayesnb.files.sources._paths.BATCH_BYTES", 8 * 2 * 2)
     pq.write_table(pa.table({"x": SMALL, "label": pa.array(LABELS, pa.int64())}), "rows.parquet")
     write("rows.csv", x=SMALL, label=LABELS)
     assert frame_of("rows.parquet")["label"].tolist() == [str(label) for label in LABELS]

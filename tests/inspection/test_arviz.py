@@ -16,9 +16,9 @@ from numpyro.infer.util import log_density
 from scipy.special import logsumexp
 
 import bayesnb as nb
-from bayesnb.arrays import memory
-from bayesnb.inspection.arviz import library, to_arviz
-from bayesnb.inspection.diagnose import diagnose
+from bayesnb.arrays import _memory as memory
+from bayesnb.inspection._arviz import library, to_arviz
+from bayesnb.inspection._diagnose import diagnose
 from tests import cases
 from tests.inspection.coins import MODEL, NAMES, RANDOM, X, Y, by_hand
 

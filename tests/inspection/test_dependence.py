@@ -9,7 +9,7 @@ from scipy import stats
 from sklearn.metrics import mutual_info_score
 
 import bayesnb as nb
-from bayesnb.inspection.dependence import dependence
+from bayesnb.inspection._dependence import dependence
 from tests.forests.oracle import Column
 
 

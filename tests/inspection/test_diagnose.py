@@ -5,7 +5,7 @@ import numpyro.distributions as dist
 import pytest
 
 import bayesnb as nb
-from bayesnb.inspection.diagnose import diagnose
+from bayesnb.inspection._diagnose import diagnose
 from tests.inspection.coins import RANDOM, X, Y, by_hand
 
 

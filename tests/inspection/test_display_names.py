@@ -11,8 +11,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import bayesnb as nb
-from bayesnb.inspection.explain import explain
-from bayesnb.inspection.top_features import top_features
+from bayesnb.inspection._explain import explain
+from bayesnb.inspection._top_features import top_features
 
 TEXTS = ["free offer now", "meeting at noon", "free free prize", "noon lunch meeting"]
 SPAM = np.array(["spam", "ham", "spam", "ham"])

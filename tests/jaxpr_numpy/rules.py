@@ -11,10 +11,10 @@ import numpy as np
 from jax import lax
 from numpy.testing import assert_array_equal
 
-from bayesnb.arrays.own_primitives import checked
+from bayesnb.arrays._own_primitives import checked
 from bayesnb.jaxpr_numpy import RULES, evaluate
-from bayesnb.primitives.segment_weights import segment_weights
-from bayesnb.primitives.segmentations import best_segmentation, sum_segmentations
+from bayesnb.primitives._segment_weights import segment_weights
+from bayesnb.primitives._segmentations import best_segmentation, sum_segmentations
 
 DTYPES = {"b": ["bool"], "i": ["int32", "int64"], "u": ["uint32"], "w": ["uint64"], "f": ["float32"], "d": ["float64"]}
 OTHERS = ["int8", "uint16", "float16", "bfloat16", "complex64"]

@@ -10,9 +10,9 @@ from numpyro.infer import util
 from scipy import integrate, stats
 
 import bayesnb as nb
-from bayesnb.families.priors.normal_inverse_gamma import NormalStatistics
-from bayesnb.model.declarations import initial_params
-from bayesnb.rows.sufficient_statistics import ModelStatistics
+from bayesnb.families.priors._normal_inverse_gamma import NormalStatistics
+from bayesnb.model._declarations import initial_params
+from bayesnb.rows._sufficient_statistics import ModelStatistics
 from tests.agreement import means_agree
 
 pytestmark = pytest.mark.usefixtures("numpyro_promotes_ranks")

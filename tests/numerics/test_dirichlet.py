@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.testing import assert_allclose
 
-from bayesnb.numerics import dirichlet
+from bayesnb.numerics import _dirichlet as dirichlet
 
 
 def test_dirichlet_mode_on_the_edge():

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import log_softmax, softmax
 
-from bayesnb.numerics.log_prob import LogProb, logsumexp
+from bayesnb.numerics._log_prob import LogProb, logsumexp
 
 FINITE = np.log([[0.5, 0.2], [0.1, 0.7]])
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.optimize
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bayesnb.numerics import newton
+from bayesnb.numerics import _newton as newton
 
 
 @pytest.mark.slow

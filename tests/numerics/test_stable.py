@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import gammaln, poch
 
-from bayesnb.numerics import stable
+from bayesnb.numerics import _stable as stable
 
 
 def test_log1p_minus():

@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb import plots
-from bayesnb.inspection.explain import explain
-from bayesnb.plots.features import _neighbours_first, draw_edges
+from bayesnb.inspection._explain import explain
+from bayesnb.plots._features import _neighbours_first, draw_edges
 from tests import cases
 from tests.plots.conftest import ticks
 

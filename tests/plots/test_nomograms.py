@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 
 import bayesnb as nb
 from bayesnb import plots
-from bayesnb.plots import nomograms
+from bayesnb.plots import _nomograms as nomograms
 from tests import cases
 
 

@@ -9,7 +9,7 @@ from scipy import stats
 
 import bayesnb as nb
 from bayesnb import plots
-from bayesnb.plots import style
+from bayesnb.plots import _style as style
 from tests import cases
 from tests.plots.conftest import ticks
 

@@ -10,14 +10,14 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
 from bayesnb import plots
-from bayesnb.comparison.compare import Comparison
-from bayesnb.comparison.first_split import Evidence, Inclusion
-from bayesnb.comparison.metrics import ReliabilityBins
-from bayesnb.frames.series import DataError
-from bayesnb.inspection.dependence import Dependence
-from bayesnb.report import page
-from bayesnb.report.folder import stage, write_files
-from bayesnb.report.summary import summarise
+from bayesnb.comparison._compare import Comparison
+from bayesnb.comparison._first_split import Evidence, Inclusion
+from bayesnb.comparison._metrics import ReliabilityBins
+from bayesnb.frames._series import DataError
+from bayesnb.inspection._dependence import Dependence
+from bayesnb.report import _page as page
+from bayesnb.report._folder import stage, write_files
+from bayesnb.report._summary import summarise
 from tests.comparisons import CHECK, PAIRS, by_hand, findings_of, synthetic, widest
 
 

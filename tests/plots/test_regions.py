@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb import plots
-from bayesnb.plots import style
+from bayesnb.plots import _style as style
 from tests import cases
 
 

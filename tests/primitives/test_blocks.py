@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.numerics import log_prob
-from bayesnb.primitives.products import linear_scores, table_sums
-from bayesnb.rows import sufficient_statistics
+from bayesnb.numerics import _log_prob as log_prob
+from bayesnb.primitives.products import _linear_scores as linear_scores
+from bayesnb.primitives.products import _table_sums as table_sums
+from bayesnb.rows import _sufficient_statistics as sufficient_statistics
 from tests import cases
 
 

@@ -13,12 +13,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import naive_bayes
 
 import bayesnb as nb
-from bayesnb.arrays import cells, loops
-from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives import log_factorials, products
-from bayesnb.primitives.codes import Codes
+from bayesnb.arrays import _cells as cells
+from bayesnb.arrays import _loops as loops
+from bayesnb.numerics._log_prob import LogProb
+from bayesnb.primitives import _log_factorials as log_factorials
+from bayesnb.primitives import products
+from bayesnb.primitives._codes import Codes
 from bayesnb.primitives.sums import Labels, class_sums
-from bayesnb.rows.checks import check_fit
+from bayesnb.rows._checks import check_fit
 from bayesnb.sklearn import BernoulliNB
 
 

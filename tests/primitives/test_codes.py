@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bayesnb.primitives.codes import MISSING, find_bins
+from bayesnb.primitives._codes import MISSING, find_bins
 
 
 @pytest.mark.parametrize("num_edges", [1, 2, 7, 31, 40])

@@ -8,7 +8,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.families.parts.statistics import without
+from bayesnb.families.parts._statistics import without
 from tests import cases
 
 MANY = 515

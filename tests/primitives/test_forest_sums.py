@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 
-from bayesnb.primitives import forest_sums
-from bayesnb.primitives.forest_sums import edge_probabilities, log_forest_sum
+from bayesnb.primitives import _forest_sums as forest_sums
+from bayesnb.primitives._forest_sums import edge_probabilities, log_forest_sum
 from tests.forests.oracle import forests
 
 SCALES = (1.0, 30.0, 640.0, 2000.0)

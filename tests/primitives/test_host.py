@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.arrays import loops
-from bayesnb.primitives import log_factorials
+from bayesnb.arrays import _loops as loops
+from bayesnb.primitives import _log_factorials as log_factorials
 from bayesnb.primitives.sums import Labels, class_sums
 
 

@@ -12,8 +12,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import bayesnb as nb
 from bayesnb import sklearn as dropin
-from bayesnb.arrays.cells import part_of, rows_of
-from bayesnb.primitives.products.linear_scores import multiply_stored
+from bayesnb.arrays._cells import part_of, rows_of
+from bayesnb.primitives.products._linear_scores import multiply_stored
 from bayesnb.primitives.sums import Labels, class_sums
 from tests import cases
 

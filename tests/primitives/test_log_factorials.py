@@ -7,7 +7,7 @@ import scipy.sparse
 import scipy.special
 from numpy.testing import assert_allclose
 
-from bayesnb.primitives import log_factorials
+from bayesnb.primitives import _log_factorials as log_factorials
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.uint8])

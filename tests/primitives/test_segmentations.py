@@ -11,8 +11,13 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import comb, logsumexp
 
-from bayesnb.arrays.compute import interpret
-from bayesnb.primitives.segmentations import best_segmentation, draw_segmentation, log_prior_of_count, sum_segmentations
+from bayesnb.arrays._compute import interpret
+from bayesnb.primitives._segmentations import (
+    best_segmentation,
+    draw_segmentation,
+    log_prior_of_count,
+    sum_segmentations,
+)
 
 
 class Every(NamedTuple):

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 import bayesnb as nb
-from bayesnb.primitives.products.student import LARGE_SQUARE, ROWS, TOGETHER, log_powers, log_squares
+from bayesnb.primitives.products._student import LARGE_SQUARE, ROWS, TOGETHER, log_powers, log_squares
 
 SIZES = [(1, 1), (3, TOGETHER), (ROWS + 1, TOGETHER + 1)]
 

@@ -8,7 +8,7 @@ import numpyro.distributions as dist
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.arrays.placement import fields_of
+from bayesnb.arrays._placement import fields_of
 from tests.recognition.case import Case
 
 RTOL = 1e-6

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from numpyro import handlers
 
 import bayesnb as nb
-from bayesnb.model.links import LINKS, ChangedDistribution
+from bayesnb.model._links import LINKS, ChangedDistribution
 from tests.recognition.case import FLAGS, PI, REALS, Y3, D, K, N, Y
 from tests.recognition.programs.parts import rows, table
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import bayesnb as nb
-from bayesnb.recognition.certificate import FAR_OUT
+from bayesnb.recognition._certificate import FAR_OUT
 from tests.recognition.programs import CASES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "recognition.md").read_text(encoding="utf-8")

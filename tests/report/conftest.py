@@ -2,8 +2,8 @@
 
 import pytest
 
-from bayesnb.report.folder import write_files
-from bayesnb.report.summary import summarise
+from bayesnb.report._folder import write_files
+from bayesnb.report._summary import summarise
 from tests.report.pages import hostile, made_up
 
 

@@ -5,15 +5,15 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 
-from bayesnb.comparison.compare import Comparison
-from bayesnb.comparison.experiment import Experiment
-from bayesnb.comparison.first_split import Evidence, Inclusion
-from bayesnb.comparison.methods import COMPARED
-from bayesnb.comparison.metrics import ReliabilityBins
-from bayesnb.files.description import make_table
-from bayesnb.files.sources.paths import of_frame
-from bayesnb.inspection.dependence import Dependence
-from bayesnb.report.summary import Findings
+from bayesnb.comparison._compare import Comparison
+from bayesnb.comparison._experiment import Experiment
+from bayesnb.comparison._first_split import Evidence, Inclusion
+from bayesnb.comparison._methods import COMPARED
+from bayesnb.comparison._metrics import ReliabilityBins
+from bayesnb.files._description import make_table
+from bayesnb.files.sources._paths import of_frame
+from bayesnb.inspection._dependence import Dependence
+from bayesnb.report._summary import Findings
 from tests.comparisons import CHECK, record
 
 SCRIPT = "<script>ran = true</script>"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bayesnb.frames.series import DataError
-from bayesnb.report.folder import FILES, SUMMARY, stage, summary_text
+from bayesnb.frames._series import DataError
+from bayesnb.report._folder import FILES, SUMMARY, stage, summary_text
 from tests.command_line import GOOD, prepare, run
 
 FULL = ("results.csv", "report.html", "dependence.png")
@@ -113,7 +113,7 @@ def test_the_command_line_keeps_its_own_input(tmp_path, monkeypatch):
     (place / "results.csv").write_text(GOOD)
     (place / "link").symlink_to(".")
     (place / "...csv").write_text(GOOD)  # whose name, without its ending, is that of the folder above
-    monkeypatch.setattr("bayesnb.comparison.compare.compare", lambda *_, **__: pytest.fail("the work began"))
+    monkeypatch.setattr("bayesnb.comparison._compare.compare", lambda *_, **__: pytest.fail("the work began"))
     read, other = "results.csv' is an input", "results.csv' would be overwritten"
     for *args, sentence in (
         ["results.csv", "--out", ".", read],

@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from bayesnb.comparison.methods import PRIOR_MEANINGS
-from bayesnb.comparison.metrics import METRICS
-from bayesnb.files.description import make_table
-from bayesnb.files.sources.paths import of_frame
-from bayesnb.inspection.dependence import Dependence
-from bayesnb.report.console import print_results
-from bayesnb.report.page import LONGEST_NAME, PAGE_DPI, dependence_figure, draw_figures, png, render_page
-from bayesnb.report.summary import summarise
+from bayesnb.comparison._methods import PRIOR_MEANINGS
+from bayesnb.comparison._metrics import METRICS
+from bayesnb.files._description import make_table
+from bayesnb.files.sources._paths import of_frame
+from bayesnb.inspection._dependence import Dependence
+from bayesnb.report._console import print_results
+from bayesnb.report._page import LONGEST_NAME, PAGE_DPI, dependence_figure, draw_figures, png, render_page
+from bayesnb.report._summary import summarise
 from tests.comparisons import CHECK
 from tests.report.pages import SCRIPT, Document, large, made_up
 

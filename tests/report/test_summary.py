@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from bayesnb.comparison.compare import Comparison, compare
-from bayesnb.comparison.experiment import Experiment
-from bayesnb.comparison.methods import COMPARED
-from bayesnb.comparison.metrics import ReliabilityBins
-from bayesnb.files.description import make_table
-from bayesnb.files.sources.paths import of_frame
-from bayesnb.report.console import print_data, print_results
-from bayesnb.report.summary import next_step, number, summarise, summarise_data, whole, with_error
+from bayesnb.comparison._compare import Comparison, compare
+from bayesnb.comparison._experiment import Experiment
+from bayesnb.comparison._methods import COMPARED
+from bayesnb.comparison._metrics import ReliabilityBins
+from bayesnb.files._description import make_table
+from bayesnb.files.sources._paths import of_frame
+from bayesnb.report._console import print_data, print_results
+from bayesnb.report._summary import next_step, number, summarise, summarise_data, whole, with_error
 from tests.comparisons import CHECK, PAIRS, QUICK, by_hand, evidence_of, findings_of, record, synthetic, widest
 
 

@@ -11,8 +11,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.families.base import pytree
-from bayesnb.fits.nuts import _warn
+from bayesnb.families._base import pytree
+from bayesnb.fits._nuts import _warn
 from tests import cases
 
 

@@ -6,8 +6,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.arrays.compute import compute
-from bayesnb.results.combine import mix_block, mixture_terms, raise_block
+from bayesnb.arrays._compute import compute
+from bayesnb.results._combine import mix_block, mixture_terms, raise_block
 
 N, K = 4000, 3
 

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, special, stats
 
 import bayesnb as nb
-from bayesnb.results import intervals
-from bayesnb.results.draws import Draws
+from bayesnb.results import _intervals as intervals
+from bayesnb.results._draws import Draws
 from tests import cases
 
 FLAGS = np.array([[1], [1], [0], [1], [0], [0], [0], [1]])

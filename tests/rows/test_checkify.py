@@ -11,9 +11,10 @@ from jax.experimental import checkify
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.arrays.placement import pytree
+from bayesnb.arrays._placement import pytree
 from bayesnb.jaxpr_numpy import evaluate
-from bayesnb.rows import checks, labelled_rows
+from bayesnb.rows import _checks as checks
+from bayesnb.rows import _labelled_rows as labelled_rows
 from tests import cases
 
 MODEL = nb.NaiveBayes(nb.Bernoulli(), num_classes=2)

@@ -21,8 +21,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.primitives.sums import Labels
-from bayesnb.rows.model_statistics import merge_pairs
-from bayesnb.rows.sufficient_statistics import from_device, row_sharding
+from bayesnb.rows._model_statistics import merge_pairs
+from bayesnb.rows._sufficient_statistics import from_device, row_sharding
 from tests import cases
 
 MERGING = str(Path(__file__).with_name("test_model_statistics.py"))

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import bayesnb as nb
-from bayesnb.rows.labelled_rows import label_rows
+from bayesnb.rows._labelled_rows import label_rows
 
 MODEL = nb.NaiveBayes({"flags": nb.Bernoulli(), "reals": nb.Normal()})
 N = 24

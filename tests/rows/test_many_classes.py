@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.families.priors.normal_inverse_gamma import NormalStatistics
-from bayesnb.families.priors.normal_inverse_wishart import MultivariateNormalStatistics
-from bayesnb.results.generate import sample_some
+from bayesnb.families.priors._normal_inverse_gamma import NormalStatistics
+from bayesnb.families.priors._normal_inverse_wishart import MultivariateNormalStatistics
+from bayesnb.results._generate import sample_some
 from tests import cases
 
 CELLS = np.array([[0, 1], [1, 0], [1, 1], [0, 0], [1, 0], [0, 1]])

@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.families.parts.statistics import STEP_ERROR, Statistics
-from bayesnb.families.priors.normal_inverse_gamma import NormalStatistics
+from bayesnb.families.parts._statistics import STEP_ERROR, Statistics
+from bayesnb.families.priors._normal_inverse_gamma import NormalStatistics
 from tests.laws import equal
 
 MODEL = nb.NaiveBayes(nb.Normal(), num_classes=1)

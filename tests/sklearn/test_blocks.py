@@ -14,8 +14,8 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import Pipeline
 
 import bayesnb as nb
-from bayesnb.inspection.explain import explain
-from bayesnb.inspection.top_features import top_features
+from bayesnb.inspection._explain import explain
+from bayesnb.inspection._top_features import top_features
 
 N, WORDS = 60, ["ball", "cup", "law", "tax", "vote"]
 RNG = np.random.default_rng(3)

@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 from scipy.special import betaln
 
 import bayesnb as nb
-from bayesnb.frames.series import DataError
+from bayesnb.frames._series import DataError
 
 N = 90
 RNG = np.random.default_rng(5)

@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import bayesnb as nb
-from bayesnb.frames.columns import FEW_ROWS
+from bayesnb.frames._columns import FEW_ROWS
 from tests import cases
 from tests.sklearn.frame_of_every_kind import FRAME, KINDS, Y, outcome
 

@@ -8,13 +8,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 import bayesnb as nb
-from bayesnb.comparison.experiment import Experiment
-from bayesnb.comparison.methods import COMPARED
-from bayesnb.families.views import shares
-from bayesnb.files.description import make_table
-from bayesnb.files.sources.paths import open_data
-from bayesnb.rows.sufficient_statistics import from_host
-from bayesnb.sklearn import settings
+from bayesnb.comparison._experiment import Experiment
+from bayesnb.comparison._methods import COMPARED
+from bayesnb.families._views import shares
+from bayesnb.files._description import make_table
+from bayesnb.files.sources._paths import open_data
+from bayesnb.rows._sufficient_statistics import from_host
+from bayesnb.sklearn import _settings as settings
 from tests.benchmarks.ways import count_calls
 
 RNG = np.random.default_rng(8)
@@ -69,7 +69,7 @@ def test_what_would_take_long_is_the_exact_posterior(name, most, monkeypatch):
 def test_of_many_rows_only_some_count(monkeypatch):
     monkeypatch.setattr(settings, "MOST_CELLS", 60 * 2 * 6)
     assert not views(nb.NaiveBayesClassifier().fit(X, Y))
-    monkeypatch.setattr("bayesnb.validation.leave_one_out.MOST_ROWS", 60)
+    monkeypatch.setattr("bayesnb.validation._leave_one_out.MOST_ROWS", 60)
     assert views(nb.NaiveBayesClassifier().fit(X, Y))
 
 
@@ -137,7 +137,7 @@ def test_statistics_of_other_bins_do_not_merge():
 
 
 def test_rows_of_many_classes_are_forgotten(monkeypatch):
-    monkeypatch.setattr("bayesnb.arrays.class_table.LARGE", 50)
+    monkeypatch.setattr("bayesnb.arrays._class_table.LARGE", 50)
     words = scipy.sparse.random(200, 60, density=0.05, random_state=0, format="csr")
     words.data = np.ceil(3 * words.data)
     y = np.arange(200) % 70

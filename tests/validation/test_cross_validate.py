@@ -43,7 +43,7 @@ def test_folds_equal_refitting_without_them(name, fit):
 
 
 def test_folds_are_balanced_within_classes():
-    from bayesnb.validation.cross_validate import _folds
+    from bayesnb.validation._cross_validate import _folds
 
     y = np.repeat([0, 1], [30, 12])
     fold = _folds(3, y, 42)

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.validation.stacking import CONCENTRATION, stacking_weights
+from bayesnb.validation._stacking import CONCENTRATION, stacking_weights
 
 N = 40
 NORMAL = nb.Normal()

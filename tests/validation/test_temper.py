@@ -11,7 +11,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, logsumexp
 
 import bayesnb as nb
-from bayesnb.validation.temper_in_jax import SCALES
+from bayesnb.validation._temper_in_jax import SCALES
 from tests import cases
 
 RNG = np.random.default_rng(5)
@@ -82,7 +82,7 @@ def test_one_temperature_is_the_optimum(problem):
 
 def test_of_many_rows_some_stand_for_all(monkeypatch):
     """Every third row of those in order of their classes, left out of the fit to all, with the weight of three."""
-    monkeypatch.setattr("bayesnb.validation.leave_one_out.MOST_ROWS", 15)
+    monkeypatch.setattr("bayesnb.validation._leave_one_out.MOST_ROWS", 15)
     prior, evidence = table(np.ones(N))
     some = np.zeros(N)
     some[np.argsort(Y, kind="stable")[::3]] = N / len(range(0, N, 3))

@@ -5,8 +5,8 @@ of rows on the host, by JAX on a device. A missing cell contributes nothing; zer
 from the finite part (see ``log_prob``).
 """
 
-from bayesnb.primitives.products.class_tables import rising_of_words, shares_of_words
-from bayesnb.primitives.products.linear_scores import (
+from bayesnb.primitives.products._class_tables import rising_of_words, shares_of_words
+from bayesnb.primitives.products._linear_scores import (
     Linear,
     centre_of,
     linear,
@@ -14,7 +14,7 @@ from bayesnb.primitives.products.linear_scores import (
     single_precision,
     sum_terms,
 )
-from bayesnb.primitives.products.table_sums import common_unit, log_rising, lookup, rising_and_linear
+from bayesnb.primitives.products._table_sums import common_unit, log_rising, lookup, rising_and_linear
 
 __all__ = [
     "Linear", "centre_of", "common_unit", "linear", "linear_terms", "log_rising", "lookup",

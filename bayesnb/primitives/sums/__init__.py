@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from bayesnb.arrays.placement import on_host
-from bayesnb.primitives.sums.device import DeviceSums
-from bayesnb.primitives.sums.host import PROVABLE as PROVABLE
-from bayesnb.primitives.sums.host import HostSums as HostSums
-from bayesnb.primitives.sums.host import Labels as Labels
+from bayesnb.arrays._placement import on_host
+from bayesnb.primitives.sums._device import DeviceSums
+from bayesnb.primitives.sums._host import PROVABLE as PROVABLE
+from bayesnb.primitives.sums._host import HostSums as HostSums
+from bayesnb.primitives.sums._host import Labels as Labels
 
 ClassSums: TypeAlias = HostSums | DeviceSums
 """The sums by class that families use."""

@@ -9,8 +9,8 @@ from jax import lax
 from numpy.testing import assert_allclose
 from onnx import helper
 
-from bayesnb.files.onnx.graph import Graph, NoOperator, describe
-from bayesnb.files.onnx.rules import RULES
+from bayesnb.files.onnx._graph import Graph, NoOperator, describe
+from bayesnb.files.onnx._rules import RULES
 from tests import cases
 from tests.files.onnx.sessions import onnxruntime
 

@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.files.onnx.rules import RULES
+from bayesnb.files.onnx._rules import RULES
 from tests import cases
 from tests.files.estimators import MADE
 from tests.files.fits import FITS, MODEL, X, Y
@@ -154,7 +154,7 @@ def test_what_onnx_cannot_say_is_refused_in_a_sentence(tmp_path, monkeypatch):
         nb.export(fit, tmp_path / "model.onnx")
     monkeypatch.undo()
     monkeypatch.setitem(sys.modules, "onnx", None)
-    monkeypatch.delitem(sys.modules, "bayesnb.files.onnx.to_onnx")
+    monkeypatch.delitem(sys.modules, "bayesnb.files.onnx._to_onnx")
     with pytest.raises(nb.StorageError, match=r"pip install 'bayesnb\[onnx\]'"):
         nb.export(fit, tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())

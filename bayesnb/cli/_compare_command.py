@@ -1,0 +1,335 @@
+"""The command `bayesnb compare`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bayesnb.cli._options import (
+    load_program,
+    override_option,
+    parse_model_argument,
+    report_errors,
+    seed_option,
+    target_option,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from bayesnb.comparison._compare import Comparison
+    from bayesnb.comparison._experiment import Experiment
+    from bayesnb.report._summary import Findings
+
+
+def parse_parts(given: str) -> tuple[str, ...]:
+    """Parse names such as `MLE,full Bayes`."""
+    return tuple(part.strip() for part in given.split(",") if part.strip())
+
+
+def parse_sizes(given: str) -> tuple[int, ...]:
+    """Parse numbers such as `20,50,100`."""
+    try:
+        return tuple(map(int, parse_parts(given)))
+    except ValueError as error:
+        raise click.BadParameter(f"'{given}' is not a list of whole numbers such as 20,50,100") from error
+
+
+@click.command()
+@click.argument("data")
+@target_option
+@click.option(
+    "--sizes", type=parse_sizes, metavar="N,N,...", help="Training sizes.  [default: 20,50,100,200,500,... and all]"
+)
+@click.option(
+    "--repeats", type=click.IntRange(min=1), metavar="N",
+    help="Number of random splits.  [default: 20; for more than 50,000 rows fewer, at least 5]",
+)  # fmt: skip
+@click.option(
+    "--test-rows", type=click.IntRange(min=1), default=20_000, show_default=True, metavar="N",
+    help="The most rows to score in each split, of the 30 % that are held out.",
+)  # fmt: skip
+@click.option(
+    "--methods", type=parse_parts, metavar="NAME,NAME,...",
+    help="Methods, by the names in the output, such as 'MLE,full Bayes,tempered'.  [default: all but the rivals]",
+)  # fmt: skip
+@override_option("bernoulli", "categorical", "normal")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Output folder.  [default: bayesnb-report/NAME]"
+)
+@seed_option
+@click.option(
+    "--nuts/--no-nuts", default=None,
+    help="Check the exact posterior with one NUTS run.  [default: if there are 4 fits or more for each free parameter]",
+)  # fmt: skip
+@click.option(
+    "--model", "place", metavar="FILE[:FUNCTION]",
+    help="Compare the methods on the NumPyro program in this Python file, which runs: use only files that you trust.",
+)  # fmt: skip
+@click.option(
+    "--model-arg", "arguments", type=parse_model_argument, multiple=True, metavar="NAME=VALUE",
+    help="An argument of the program; may be repeated.",
+)  # fmt: skip
+@click.option("--rivals", is_flag=True, help="Add scikit-learn's logistic regression and random forest.")
+@report_errors
+def compare(
+    data: str,
+    target: str | None,
+    sizes: tuple[int, ...] | None,
+    repeats: int | None,
+    test_rows: int,
+    methods: tuple[str, ...] | None,
+    overrides: tuple[tuple[str, str], ...],
+    out: Path | None,
+    seed: int,
+    nuts: bool | None,
+    place: str | None,
+    arguments: tuple[tuple[str, Any], ...],
+    rivals: bool,
+) -> None:
+    """Compare MLE, MAP, full Bayes and its extensions on DATA at growing training sizes.
+
+    The methods are the plug-in estimates MLE and MAP; the exact posterior (full Bayes); full Bayes with a prior learned
+    from the rows; its average over subsets of columns; its predictions tempered by one power, or by one for each
+    column; and the default of NaiveBayesClassifier, which sees numbers in three ways, each with a power a column.
+
+    DATA is a CSV file with a header line (missing cells: empty, NA, nan or ?), a Parquet file, or one of iris, wine,
+    breast_cancer, digits. Zeros and ones become Bernoulli; text, and whole numbers with at most 10 values that occur
+    three times on average, Categorical; other numbers Normal. Columns that differ in every row, such as names and row
+    numbers, dates, and columns with one value are left out.
+
+    With --model all methods fit your own NumPyro program, if it is a Naive Bayes model, with the prior that it has. A
+    model file is code that runs. Its first argument takes the columns, in order, as an array: numbers as they are, text
+    and columns with --as COLUMN=categorical as codes 0, 1, ... in the order of their values. The argument y, label or
+    labels takes the classes 0, 1, ..., and num_classes their number; --model-arg gives the others.
+
+    The scores are written after every size. Ctrl-C, or a signal to terminate, ends the comparison with a report of the
+    sizes that are complete, at the first size of the splits that are complete.
+
+    Files of an earlier comparison in DIR are replaced; other files are never overwritten.
+
+    \b
+    Examples:
+      bayesnb compare breast_cancer
+      bayesnb compare penguins.csv --target species --as year=categorical
+      bayesnb compare patients.csv --target outcome --sizes 20,50,100 --no-nuts
+      bayesnb compare wine --rivals
+      bayesnb compare wine --model models/normal.py --model-arg strength=0.5
+    """
+    from rich.padding import Padding
+
+    from bayesnb.files._description import make_table
+    from bayesnb.files.sources._paths import BUILT_IN, open_data
+    from bayesnb.frames._choices import expand
+    from bayesnb.frames._series import DataError
+
+    screen, notes = console(), console(stderr=True)
+    if data not in BUILT_IN and Path(data).is_file() and Path(data).stat().st_size > LARGE_FILE:
+        notes.print(f"Reading {data} ...", markup=False)
+    if arguments and place is None:
+        raise DataError("--model-arg gives an argument of a program: name its file with --model FILE")
+    program = None if place is None else load_program(place)
+    source, model = open_data(data), None
+    table = make_table(source, target, dict(overrides))
+    if program is not None:
+        from bayesnb.comparison._own_program import recognise_table
+
+        notes.print(f"Recognising {place} ...", markup=False)
+        codes = [name for name, kind in expand(dict(overrides), source.names).items() if kind == "categorical"]
+        table, model = recognise_table(program, table, source.names, dict(arguments), codes)
+
+    from bayesnb.comparison._experiment import Experiment, choose_sizes, default_repeats
+    from bayesnb.comparison._methods import NAIVE_BAYES, RIVALS, check_methods
+    from bayesnb.report._console import print_data, print_results
+    from bayesnb.report._folder import publish, stage, write_files, write_scores
+    from bayesnb.report._summary import summarise, summarise_data
+
+    chosen = (NAIVE_BAYES if methods is None else methods) + tuple(name for name in RIVALS if rivals)
+    check_methods(chosen := tuple(dict.fromkeys(chosen)))
+    repeats = default_repeats(len(table.y)) if repeats is None else repeats
+    experiment = Experiment(table, choose_sizes(table, sizes), repeats, seed, test_rows, model)
+    out = Path("bayesnb-report") / table.name if out is None else out
+    written: tuple[str, ...] = ()
+    try:
+        with ends_like_ctrl_c(), stage(out, *([] if data in BUILT_IN else [Path(data)])) as folder:
+            if target is None and data not in BUILT_IN:
+                screen.print(f"No --target is given, so the last column, '{table.target}', is the target", markup=False)
+            print_data(screen, about := summarise_data(experiment))
+            if model is not None:
+                screen.print(model.certificate, "", sep="\n", markup=False)
+            for warning in table.warnings:
+                notes.print("warning:", warning, style="yellow", markup=False)
+
+            def keep(result: Comparison) -> None:
+                nonlocal written
+                written = write_scores(folder, result, about)
+                publish(folder, out)
+
+            findings = _find(notes, experiment, chosen, nuts, keep)
+            with finishes_first(notes):
+                summary = summarise(findings, shlex.join(["bayesnb", *sys.argv[1:]]))
+                written = write_files(folder, findings, summary)
+                publish(folder, out)
+        print_results(screen, summary)
+    except KeyboardInterrupt:
+        if not written:
+            raise
+        notes.print(f"\nbayesnb: stopped; '{out}' has {', '.join(written)}", markup=False, soft_wrap=True)
+        sys.exit(130)
+    screen.print("Written to", out, style="bold", soft_wrap=True, markup=False)
+    screen.print(Padding(", ".join(written), (0, 0, 0, 2), expand=False))
+    if findings.result.stopped is not None:
+        notes.print(f"bayesnb: {summary['sentences']['stopped']}", markup=False, soft_wrap=True)
+        sys.exit(130 if findings.result.stopped == "interrupted" else 2)
+
+
+LARGE_FILE = 20_000_000
+"""Bytes of a file that takes more than a second to read."""
+
+
+def _find(
+    notes: Console,
+    experiment: Experiment,
+    methods: tuple[str, ...],
+    nuts: bool | None,
+    keep: Callable[[Comparison], None],
+) -> Findings:
+    """All results of the experiment, or of what was complete when it was stopped; ``keep`` takes those of each size."""
+    from bayesnb.comparison import _first_split as first_split
+    from bayesnb.comparison._compare import compare
+    from bayesnb.report._summary import Findings
+
+    with watch(notes, experiment, methods) as watcher:
+        result = compare(experiment, watcher.advance, methods, watcher.foretell, watcher.prepare, keep)
+    with finishes_first(notes):
+        if result.stopped is not None:
+            notes.print(f"Stopping: writing a report of the sizes up to {result.sizes[-1]:,} ...")
+        experiment = replace(experiment, sizes=result.sizes, repeats=result.repeats)
+        evidence = first_split.compute_evidence(experiment)
+        pairs = first_split.dependent_columns(experiment)
+    skipped, check = None, None
+    if result.stopped is not None and nuts is not False:
+        skipped = "There is no check with NUTS, because the comparison was stopped."
+    elif nuts is None:
+        skipped = first_split.too_long_for_nuts(experiment, len(result.records))
+    if skipped is None and nuts is not False:
+        notes.print(f"Sampling with NUTS at n = {experiment.sizes[-1]:,} to check the exact posterior ...")
+        try:
+            check = first_split.check_with_nuts(experiment, progress_bar=notes.is_terminal)
+        except KeyboardInterrupt:  # the comparison itself is complete
+            skipped = "The check with NUTS was interrupted."
+        else:
+            check = check if nuts else replace(check, warnings=())  # they are for those who asked for the check
+    return Findings(experiment, result, evidence, pairs, check, skipped)
+
+
+PAUSE = 5.0  # seconds between the lines in a log, and the shortest time that is worth a forecast
+SHORT_PAUSE = 1.0  # seconds after a line before a fit that compiles is announced
+
+
+class Watcher:
+    """Shows fits as they are done, and forecasts of the time that is left."""
+
+    def __init__(self, show: Callable[[str], None], step: Callable[[str], None], total: int, clock: Any) -> None:
+        self._show, self._step, self._total, self._clock = show, step, total, clock
+        self._done, self._start = 0, clock()
+        self._last, self._left, self._at = self._start, 0.0, self._start
+
+    def prepare(self, size: int, method: str) -> None:
+        """A fit that is only timed begins; compilation may make it long."""
+        if self._clock() - self._last >= SHORT_PAUSE:
+            self._say(f"compiling and timing the methods: {method} at n = {size:,} ...")
+
+    def advance(self, size: int, method: str) -> None:
+        """One fit is done."""
+        self._done += 1
+        self._step(f"n = {size:,}, {method}")
+        now = self._clock()
+        if now - self._last >= PAUSE:
+            left = max(self._left - (now - self._at), 0.0)
+            self._say(f"n = {size:,}, {method}: {self._done:,} of {self._total:,} fits; about {_words(left)} left")
+
+    def foretell(self, seconds: float) -> None:
+        """The fits to come will take so many seconds."""
+        first, self._left, self._at = not self._done, seconds, self._clock()
+        if first and seconds >= PAUSE:
+            self._say(f"The {self._total:,} fits will take about {_words(seconds)}; Ctrl-C ends with a report")
+
+    def _say(self, text: str) -> None:
+        self._last = self._clock()
+        self._show(f"{_words(self._last - self._start)}: {text}")
+
+
+@contextmanager
+def watch(notes: Console, experiment: Experiment, methods: tuple[str, ...]) -> Iterator[Watcher]:
+    """A watcher that advances a bar in a terminal, and prints lines elsewhere; a forecast is printed in both."""
+    from rich.progress import Progress
+
+    total = len(experiment.sizes) * experiment.repeats * len(methods)
+    with Progress(console=notes, transient=True, disable=not notes.is_terminal) as progress:
+        task = progress.add_task("fitting", total=total)
+
+        show = partial(notes.print, markup=False, soft_wrap=True)
+
+        def step(text: str) -> None:
+            progress.update(task, advance=1, description=text)
+
+        yield Watcher(show, step, total, time.monotonic)
+
+
+def ends_like_ctrl_c() -> AbstractContextManager[None]:
+    """A signal to terminate, as batch systems and `timeout` send it, raises KeyboardInterrupt."""
+    return _handled(signal.default_int_handler, [signal.SIGTERM])
+
+
+def finishes_first(notes: Console) -> AbstractContextManager[None]:
+    """The first Ctrl-C or signal to terminate says that the report is being written; the second gives it up."""
+
+    def note(number: int, _: Any) -> None:
+        signal.signal(number, signal.default_int_handler)
+        notes.print("The report is being written; Ctrl-C once more gives it up")
+
+    both = signal.SIGINT, signal.SIGTERM
+    return _handled(note, [number for number in both if signal.getsignal(number) is signal.default_int_handler])
+
+
+@contextmanager
+def _handled(handler: Callable[..., Any], numbers: Sequence[int]) -> Iterator[None]:
+    """These signals are handled so, where they can be: in the main thread."""
+    held = numbers if threading.current_thread() is threading.main_thread() else ()
+    before = {number: signal.signal(number, handler) for number in held}
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that falls silent where nobody reads it any more, as Ctrl-C ends the other programs of a pipe too."""
+    from rich.console import Console
+
+    class Patient(Console):
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())  # what Python still holds goes there
+
+    return Patient(stderr=stderr, highlight=False)
+
+
+def _words(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,115 @@
+"""Scores of predicted class probabilities, in numpy.
+
+Every function takes log p(y = k | x), `log_proba` [N, K], and labels `y` [N], integers 0 to K - 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from bayesnb.arrays._placement import Array
+
+
+class Metric(NamedTuple):
+    """A metric's name in headings, and its unit."""
+
+    heading: str
+    unit: str
+    higher_is_better: bool = False
+
+
+LOG_SMALLEST = float(np.log(np.finfo(np.float32).tiny))  # -87.3
+FLOOR_NATS = f"{-LOG_SMALLEST:.1f}"
+"""What a row whose true class has the smallest probability that is told apart, e^-87.3, costs in the log loss."""
+
+METRICS = {
+    "log_loss": Metric("log loss", f"nats per test row, at most {FLOOR_NATS} for a row"),
+    "brier": Metric("Brier", "squared error of the probabilities, summed over classes"),
+    "accuracy": Metric("accuracy", "share of correct predictions", higher_is_better=True),
+    "ece": Metric("ECE", "expected calibration error, 10 bins of the largest predicted probability"),
+}
+NUM_BINS = 10
+
+
+def log_loss(log_proba: Array, y: Array) -> float:
+    """Mean of -log p(y_i | x_i), in nats; 0 is perfect, and uniform predictions score log K.
+
+    No row counts more than 87.3, minus the log of float32's smallest normal number: one scale for every method, whether
+    its probabilities are zero, too small for float32, or exact logarithms of any size. ``below_floor`` gives the share
+    of such rows. Good (1952), Rational decisions, JRSS B 14.
+    """
+    return float(-np.mean(np.maximum(_own(log_proba, y), LOG_SMALLEST)))
+
+
+def below_floor(log_proba: Array, y: Array) -> float:
+    """Fraction of rows whose true class got a probability below e^-87.3, zero included."""
+    return float(np.mean(_own(log_proba, y) < LOG_SMALLEST))
+
+
+def brier(log_proba: Array, y: Array) -> float:
+    """Mean over rows of sum_k (p_ik - [y_i = k])^2, from 0 to 2, summed over all K classes.
+
+    With two classes it is twice the one-column form that scikit-learn's `brier_score_loss` gives by default. Brier
+    (1950), Verification of forecasts expressed in terms of probability, Monthly Weather Review 78.
+    """
+    errors = np.exp(log_proba)
+    errors[np.arange(len(y)), y] -= 1.0
+    return float(np.mean(np.sum(errors**2, axis=1)))
+
+
+def accuracy(log_proba: Array, y: Array) -> float:
+    """Fraction of rows whose most probable class is the true one."""
+    return float(np.mean(np.argmax(log_proba, axis=1) == y))
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityBins:
+    """Counts of rows by confidence: M bins ((m - 1)/M, m/M] of the largest class probability.
+
+    Attributes:
+        count: The number of rows in each bin [M].
+        confidence: The sum of their largest class probabilities [M].
+        correct: The number of correct predictions among them [M].
+    """
+
+    count: Array
+    confidence: Array
+    correct: Array
+
+
+def reliability_bins(log_proba: Array, y: Array, bins: int = NUM_BINS) -> ReliabilityBins:
+    """Counts of rows and of correct predictions, and sums of confidence, in bins of the largest class probability."""
+    confidence = np.exp(np.max(log_proba, axis=1))
+    correct = np.argmax(log_proba, axis=1) == y
+    index = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)
+
+    def total(weights: Array | None) -> Array:
+        return np.bincount(index, weights, minlength=bins)
+
+    return ReliabilityBins(total(None), total(confidence), total(correct.astype(float)))
+
+
+def calibration_error(bins: ReliabilityBins) -> float:
+    """Expected calibration error: sum_m (n_m / N) |accuracy_m - confidence_m|.
+
+    It is 0 if in every bin the fraction of correct predictions equals the mean confidence. Guo, Pleiss, Sun, Weinberger
+    (2017), On calibration of modern neural networks, ICML.
+    """
+    return float(np.sum(np.abs(bins.correct - bins.confidence)) / np.sum(bins.count))
+
+
+def mean_and_error(values: Array) -> tuple[float, float]:
+    """Mean and standard error, sd / sqrt(R) with divisor R - 1, of R values; the error of one value is NaN.
+
+    Over repeated splits of one table this measures the noise of splitting. The splits share rows, so it is smaller than
+    the noise between independent tables; see Nadeau and Bengio (2003), Inference for the generalization error.
+    """
+    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+    return float(np.mean(values)), error
+
+
+def _own(log_proba: Array, y: Array) -> Array:
+    return log_proba[np.arange(len(y)), y]

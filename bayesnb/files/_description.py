@@ -1,0 +1,294 @@
+"""Describe the columns and the classes of a source in one pass over its rows; encode these as blocks in a second.
+
+``Table`` holds all rows in memory, for comparisons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import jax
+import numpy as np
+import pyarrow as pa
+
+from bayesnb.arrays._cells import stack_rows
+from bayesnb.families import Family
+from bayesnb.files.sources._csv import TEXT
+from bayesnb.files.sources._paths import keep
+from bayesnb.files.sources._source import EncodedRows, RowBatch, Source, read_ahead, row_batch
+from bayesnb.frames._choices import AUTO, choose_kinds
+from bayesnb.frames._columns import SKIP, Column, in_order
+from bayesnb.frames._likelihoods import choose_columns, say_left_out
+from bayesnb.frames._schema import Schema
+from bayesnb.frames._series import LARGEST_INTEGER, Array, DataError, closest, label, listing
+from bayesnb.frames._summaries import FEW, MOST_VALUES, Summary, on_command_line, summarise_column, warnings_of
+from bayesnb.frames._words import vectorizer_of
+
+KEPT_BYTES = 512 << 20
+"""A file whose batches take at most so much memory is read once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Description(EncodedRows):
+    """The features and the classes of a source, which encode its rows.
+
+    Attributes:
+        source: Where the rows come from.
+        target: The column whose values are the classes.
+        classes: The K classes, sorted; as integers if they are whole numbers.
+        chosen: The kinds or families that the user has chosen, by column, or one family for all columns.
+        schema: The features, in the order of the table, with those that are left out.
+        num_rows: The number of rows with a class.
+        num_unlabelled: The number of rows without a class, which are left out.
+        warnings: Whole sentences for the user.
+    """
+
+    source: Source
+    target: Column
+    classes: tuple[Any, ...]
+    chosen: Any
+    schema: Schema
+    num_rows: int
+    num_unlabelled: int
+    warnings: tuple[str, ...]
+
+    @property
+    def left_out(self) -> tuple[tuple[str, str], ...]:
+        """Name and reason of each column that is not used."""
+        return tuple((column.name, column.reason) for column in self.schema.columns if column not in self.schema.used)
+
+    @property
+    def names(self) -> list[str]:
+        return [column.name for column in (*self.schema.used, self.target)]
+
+    @property
+    def texts(self) -> set[str]:
+        return {column.name for column in (*self.schema.used, self.target) if column.text}
+
+    def description(self) -> Any:
+        return {
+            "target": self.target.name,
+            "classes": [label(value) for value in self.classes],
+            "columns": [[column.name, column.kind, [*map(label, column.values)]] for column in self.schema.used],
+        }
+
+    def check(self, schema: pa.Schema, place: str) -> None:
+        del place
+        self.schema.require(schema.names)
+
+    def find_classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, None]:
+        del num_classes, classes
+        return len(self.classes), None
+
+    def empty(self) -> Any:
+        types = [(name, TEXT if name in self.texts else pa.float64()) for name in self.names]
+        return self.schema.encode(row_batch(pa.RecordBatch.from_pylist([], pa.schema(types)), 0, 0.0).frame)
+
+    def labelled(self, batch: RowBatch) -> RowBatch:
+        return batch.keep(batch.present(self.target.name))
+
+    def encode(self, rows: pa.RecordBatch, classes: Sequence[Any] | None) -> tuple[Any, Array, None]:
+        del classes
+        frame = row_batch(rows, 0, 0.0).frame
+        return self.schema.encode(frame), self.target.encode(frame[self.target.name]), None
+
+
+def describe(
+    source: Source,
+    target: str | None = None,
+    likelihoods: Any = AUTO,
+    advance: Callable[[float, int], None] | None = None,
+    how: Callable[..., str] = on_command_line,
+) -> Description:
+    """The features and the classes of a source; the choices of the user take precedence over the cells.
+
+    Args:
+        source: Where the rows come from.
+        target: The column of classes; by default the last.
+        likelihoods: As for ``NaiveBayesClassifier``.
+        advance: Called after each batch.
+        how: The words of warnings for choosing a likelihood, as for ``warnings_of``.
+
+    Raises:
+        DataError: if the source, the target or a likelihood does not fit, or no column is left to learn from.
+    """
+    target = source.names[-1] if target is None else target
+    if target not in source.names:
+        hint = closest(target, source.names) or f"; its columns are {listing(source.names)}"
+        raise DataError(f"'{source.data}' has no column '{target}'{hint}")
+    if isinstance(likelihoods, Mapping) and target in likelihoods:
+        raise DataError(f"column '{target}' is the target, so it has no kind to choose")
+    names, family = [name for name in source.names if name != target], None
+    if isinstance(likelihoods, Family):  # it takes numbers
+        family, likelihoods = likelihoods, "normal"
+    chosen = choose_kinds(likelihoods, names)
+    read = [name for name in source.names if chosen.get(name) != SKIP]
+    found, kept = summarise_source(source, read, target, chosen, advance)
+    summaries = {name: found.get(name) or Summary(name, 0, 0) for name in source.names}
+    labels = summaries[target]
+    classes = _classes_of(labels)
+    schema = Schema(choose_columns(names, summaries, chosen), family)
+    inferred = [column for column in schema.columns if column.inferred]
+    warnings = (*source.warnings, *warnings_of(summaries, inferred, how))
+    if not schema.used:
+        why = say_left_out(schema.columns) or f" but the target, '{target}'"
+        raise DataError("; ".join((f"'{source.data}' has no column to learn from{why}", *warnings[:1])))
+    whole = not labels.text and labels.whole and max(map(abs, labels.span)) <= LARGEST_INTEGER
+    return Description(
+        source=keep(source, kept) if kept else source,
+        target=Column(target, "categorical", classes, labels.text),
+        classes=tuple(map(int, classes)) if whole else classes,
+        chosen=family or chosen,
+        schema=schema,
+        num_rows=labels.num_cells,
+        num_unlabelled=labels.missing,
+        warnings=warnings,
+    )
+
+
+def summarise_source(
+    source: Source,
+    names: Sequence[str],
+    target: str,
+    chosen: Mapping[str, Any],
+    advance: Callable[[float, int], None] | None = None,
+) -> tuple[dict[str, Summary], list[RowBatch]]:
+    """The summary of each column, and the batches if they are small enough to be kept for a second reading.
+
+    Args:
+        source: Where the rows come from.
+        names: The columns to be read.
+        target: The one of the classes, of which all rows are described; of the others the rows with a class.
+        chosen: The likelihoods that the user has chosen, by column; numbers in others keep only few values.
+        advance: Called after each batch.
+
+    Raises:
+        DataError: naming the place of an infinite number.
+    """
+    texts, again = set[str](), True
+    while again:
+        summaries: dict[str, Summary] = {}
+        kept: list[RowBatch] = []
+        rows, again, room = 0, False, KEPT_BYTES
+        for batch in read_ahead(source.batches(names, texts)):
+            room -= batch.rows.nbytes
+            # without the bytes that tell the lines
+            kept = [*kept, row_batch(batch.rows, batch.first, batch.done)] if room >= 0 else []
+            for name, found in _summarise_batch(batch, target, chosen).items():
+                before = summaries.get(name, found)
+                # a column of text that was read as numbers, before the text was known, or ahead: start over
+                again |= found.text != before.text and min(found.num_cells, before.num_cells) > 0
+                if found.text:
+                    texts.add(name)
+                summaries[name] = found if again or before is found else before.merge(found)
+            rows += batch.rows.num_rows
+            if advance is not None:
+                advance(batch.done, rows)
+    for name, found in summaries.items():
+        size, place = found.largest
+        if np.isinf(size):
+            raise DataError(
+                f"column '{name}' holds an infinite number {place} of '{source.data}': leave out the cell or its row"
+            )
+    return summaries, kept
+
+
+def _summarise_batch(batch: RowBatch, target: str, chosen: Mapping[str, Any]) -> dict[str, Summary]:
+    labelled = batch.keep(batch.present(target))
+    found = {}
+    for name in batch.frame.columns:
+        rows = batch if name == target else labelled
+        inferred, vectorizer = name != target and name not in chosen, vectorizer_of(chosen.get(name))
+        found[name] = summarise_column(rows.frame[name], rows.place, inferred=inferred, vectorizer=vectorizer)
+    return found
+
+
+def _classes_of(target: Summary) -> tuple[Any, ...]:
+    """The classes, sorted.
+
+    Raises:
+        DataError: if the target is not a column of classes.
+    """
+    name, rows, distinct = target.name, target.num_cells, target.distinct
+    if rows == 0:
+        raise DataError(f"the target '{name}' has nothing in it; choose another with --target")
+    if target.values is not None and distinct == 1:
+        raise DataError(f"the target '{name}' has one class only, '{label(*target.values)}'")
+    shown = f"{distinct}" if target.values is not None else f"more than {MOST_VALUES:,}"
+    few = distinct <= FEW or (target.whole and (distinct <= 20 or rows >= 20 * distinct))
+    if not (target.text or few):
+        raise DataError(
+            f"the target '{name}' is a measurement ({shown} different numbers in {rows} rows); classification needs "
+            "classes"
+        )
+    if target.values is None or 2 * distinct > rows:
+        raise DataError(f"the target '{name}' has {shown} classes in {rows} rows; most would be seen once")
+    return in_order(target.values.tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Features by block and integer labels, with the columns and classes they encode.
+
+    Attributes:
+        name: The name of the data.
+        target: The name of the column of classes.
+        X: For each block, an array [N, D]; the blocks are `binary`, `categorical` and `numeric`, unless empty, or those
+            of a program.
+        y: Labels [N], integers 0 to K - 1.
+        classes: The K class names, in the order of the integers.
+        columns: The features, block by block, in the order of the columns of X.
+        left_out: Name and reason of each column that is not used.
+        num_unlabelled: The number of rows dropped because their target is missing.
+        warnings: Whole sentences for the user.
+    """
+
+    name: str
+    target: str
+    X: Mapping[str, Array]
+    y: Array
+    classes: tuple[str, ...]
+    columns: tuple[Column, ...]
+    left_out: tuple[tuple[str, str], ...] = ()
+    num_unlabelled: int = 0
+    warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def blocks(self) -> dict[str, tuple[Column, ...]]:
+        """The columns of each block, in the order of the block's array."""
+        names = dict.fromkeys(column.block for column in self.columns)
+        return {block: tuple(c for c in self.columns if c.block == block) for block in names}
+
+    def rows(self, index: Array) -> tuple[dict[str, Array], Array]:
+        """The features and the labels of some rows."""
+        return {block: values[index] for block, values in self.X.items()}, self.y[index]
+
+
+def make_table(source: Source, target: str | None = None, overrides: Mapping[str, str] | None = None) -> Table:
+    """The table of all rows of a source, with every column described and encoded.
+
+    Args:
+        source: Where the rows come from.
+        target: The column of classes; by default the last.
+        overrides: Maps a column name or pattern, such as `pixel_*`, to `bernoulli`, `categorical`, `normal` or `skip`.
+
+    Raises:
+        DataError: if the target or an override does not fit the data, or no column is left to learn from.
+    """
+    found = describe(source, target, overrides or {})
+    batches = map(found.labelled, found.source.batches(found.names, found.texts))
+    X, y = jax.tree.map(stack_rows, *(found.encode(batch.rows, None)[:2] for batch in batches))
+    return Table(
+        name=source.name,
+        target=found.target.name,
+        X=X,
+        y=y,
+        classes=tuple(map(label, found.classes)),
+        columns=tuple(column for columns in found.schema.blocks.values() for column in columns),
+        left_out=found.left_out,
+        num_unlabelled=found.num_unlabelled,
+        warnings=found.warnings,
+    )

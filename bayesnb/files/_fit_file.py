@@ -1,0 +1,136 @@
+"""Fit a file of any size: one pass over its batches describes the columns, a second one counts the rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+import pyarrow as pa
+
+from bayesnb.arrays._cells import stack_rows
+from bayesnb.arrays._typing import ArrayLike, ByColumn, ByLabel
+from bayesnb.arrays._user_warnings import warn
+from bayesnb.families import Family
+from bayesnb.files._counting import count, progress
+from bayesnb.files._description import Description, describe
+from bayesnb.files.sources._paths import open_data
+from bayesnb.frames._choices import AUTO
+from bayesnb.frames._series import Array, DataError
+from bayesnb.frames._summaries import in_python
+from bayesnb.model._naive_bayes import NaiveBayes
+from bayesnb.rows._sufficient_statistics import ModelStatistics
+from bayesnb.sklearn._estimator import NaiveBayesClassifier
+from bayesnb.sklearn._settings import plan, require
+from bayesnb.validation._leave_one_out import one_in
+
+
+def fit_file(
+    data: str | os.PathLike[str],
+    target: str | None = None,
+    likelihoods: str | Family | NaiveBayes | Sequence[object] | ByColumn = AUTO,
+    *,
+    method: str = "posterior",
+    class_prior: ArrayLike | ByLabel[float] | None = None,
+    smoothing: float = 1.0,
+    temper: bool | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    num_samples: int = 1000,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress_bar: bool = True,
+) -> NaiveBayesClassifier:
+    """A classifier fitted to a CSV or Parquet file of any size, as `bayesnb fit` fits it.
+
+    The first pass over the file finds the kinds, the categories and the classes, the second counts, a few batches of
+    rows at a time; a file of less than 500 MB is read once. Rows without a class are left out. Up to 10,000 rows the
+    result equals ``NaiveBayesClassifier.fit``; beyond, numbers in cells find these in the first 10,000 rows, which
+    should be in no order. Categories that no row has, and a frame's type declares, do not count here. The powers of the
+    default are learned on the rows that ``fit`` takes, for which a file of more than 500 MB is read once more.
+    ``nb.temper(clf, X, y)`` tempers other fits if their rows fit in memory.
+
+    Args:
+        data: The path of the file, which has a header line if it is CSV.
+        target: The column of classes; by default the last.
+        likelihoods, method, class_prior, smoothing, random_state, num_samples: As for ``NaiveBayesClassifier``.
+        temper: None, or False for Normal numbers without learned powers.
+        checkpoint: A file from which the same call resumes when it is repeated, as for ``stream``.
+        progress_bar: Whether to show a progress bar on stderr if that is a terminal.
+
+    Raises:
+        ValueError: if the file, the target or another argument does not fit.
+
+    Example:
+        >>> import tempfile, pandas as pd, bayesnb as nb
+        >>> frame = pd.DataFrame({"leaf": [1.0, 1.2, 3.0, 3.1], "kind": ["rose", "rose", "lily", "lily"]})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     frame.to_csv(f"{folder}/plants.csv", index=False)
+        ...     clf = nb.fit_file(f"{folder}/plants.csv", "kind", {"leaf": "normal"})
+        >>> dict(clf.likelihoods_), clf.classes_.tolist(), clf.class_count_.tolist()
+        ({'leaf': 'normal'}, ['lily', 'rose'], [2.0, 2.0])
+    """
+    require(method, smoothing)
+    if temper:
+        raise ValueError(
+            f"fit_file takes temper=None or False, got {temper!r}: fit the file, then use nb.temper(clf, X, y) with "
+            "its rows in memory"
+        )
+    if not isinstance(data, str | os.PathLike):
+        raise DataError(
+            f"fit_file takes the path of a file, got a {type(data).__name__}: fit rows in memory with "
+            "NaiveBayesClassifier"
+        )
+    with progress(1.0, wanted=progress_bar) as advance:
+        described = describe(open_data(os.fspath(data)), target, likelihoods, advance, in_python)
+    for warning in described.warnings:
+        warn(warning)
+    params: dict[str, Any] = {"method": method, "class_prior": class_prior, "smoothing": smoothing, "temper": temper}
+    params |= {"random_state": random_state, "num_samples": num_samples}
+    return fit_described(described, checkpoint=checkpoint, progress_bar=progress_bar, **params)
+
+
+def fit_described(
+    described: Description,
+    *,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress_bar: bool = True,
+    **params: Any,
+) -> NaiveBayesClassifier:
+    """A classifier fitted to the rows of a file.
+
+    Args:
+        described: The description of the file.
+        checkpoint: A file from which the same call resumes when it is repeated, as for ``stream``.
+        progress_bar: Whether to show a progress bar on stderr.
+        **params: Parameters of the classifier other than ``likelihoods``, which are those that the user has chosen.
+
+    Raises:
+        StreamError: if a block does not fit the description; the rows counted before stay in the checkpoint.
+    """
+    schema, classes = described.schema, np.array(described.classes)
+    classifier = NaiveBayesClassifier(described.chosen or AUTO, **params)
+    given = classifier.method, classifier.smoothing, schema, classes, classifier.class_prior
+    model, powers = plan(*given, num_rows=described.num_rows, temper=classifier.temper)
+    statistics = count(model, described, num_classes=len(classes), checkpoint=checkpoint, progress_bar=progress_bar)
+    some = _some_rows(described, statistics) if powers else None
+    return classifier.learned(schema, classes, model, statistics, some)
+
+
+def _some_rows(described: Description, statistics: ModelStatistics) -> tuple[Any, Array]:
+    """One in ``one_in`` rows, sorted by class, on which powers are learned: encoded, and their classes' numbers."""
+    every, counts = one_in(described.num_rows), statistics.class_counts
+    place = (np.cumsum(counts) - counts).astype(int)  # of the next row of each class among all rows, sorted by class
+    found: list[tuple[Any, Array]] = []
+    for batch in described.source.batches(described.names, described.texts):
+        labelled = described.labelled(batch)
+        codes = described.target.encode(labelled.frame[described.target.name])
+        order = np.argsort(codes, kind="stable")
+        before = np.concatenate(
+            [place[k] + np.arange(n) for k, n in enumerate(np.bincount(codes, minlength=len(place)))]
+        )
+        place = place + np.bincount(codes, minlength=len(place))
+        kept = np.sort(order[before % every == 0])
+        if len(kept):
+            found.append(described.encode(labelled.rows.take(pa.array(kept)), None)[:2])
+    return jax.tree.map(stack_rows, *found)

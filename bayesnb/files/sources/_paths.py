@@ -1,0 +1,180 @@
+"""Files and folders at a path, and scikit-learn's data sets, as sources.
+
+``open_data`` reads CSV as numbers and text, and Parquet in its types, but for whole numbers that float64 would round:
+they are text. Text remains encoded: Python sees each distinct text of a batch, never each cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+
+from bayesnb.files.sources._csv import MISSING, CsvFile
+from bayesnb.files.sources._parquet import ParquetFile, exact_numbers
+from bayesnb.files.sources._source import Part, RowBatch, Source, StreamError, at, format_of, in_sentences, row_batch
+from bayesnb.frames._series import DataError, closest, numbers, texts
+
+BUILT_IN = ("iris", "wine", "breast_cancer", "digits")
+
+CSV_MISSING = MISSING | {*pa.csv.ConvertOptions().null_values}
+
+NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
+"""What Hive writes in a folder's name for a missing value."""
+
+BATCH_BYTES = 32 << 20
+"""Bytes of a batch of Parquet if all cells are float64; each column of a batch costs about a millisecond besides."""
+
+
+@dataclass(frozen=True)
+class KeptFile:
+    """Batches in memory as a file."""
+
+    kept: Sequence[RowBatch]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the first batch."""
+        return self.kept[0].rows.schema
+
+    def batches(self, names: Sequence[str], start: int = 0, texts: Collection[str] = ()) -> Iterator[RowBatch]:
+        del start, texts
+        for batch in self.kept:
+            yield replace(batch, rows=batch.rows.select(list(names)))
+
+
+def open_data(data: str) -> Source:
+    """A CSV or Parquet file, or one of the data sets that come with scikit-learn.
+
+    Args:
+        data: The path of a file, or one of `iris`, `wine`, `breast_cancer`, `digits`. Write `./iris` for a
+            file with one of these names.
+
+    Raises:
+        DataError: if the file does not exist, cannot be read, or is not a table.
+    """
+    if data in BUILT_IN:
+        return of_frame(data, _built_in(data))
+    path = Path(data)
+    with in_sentences(path):
+        exists = path.exists()
+    if not exists:
+        hint = closest(data, BUILT_IN) or f"; the built-in data sets are {', '.join(BUILT_IN)}"
+        raise DataError(f"there is no file '{path}'{hint}")
+    if path.is_dir():
+        raise DataError(f"'{path}' is a directory; give the CSV or Parquet file inside it")
+    parquet = format_of(path) == "parquet"
+    file = ParquetFile(path, batch_bytes=BATCH_BYTES, exact=True) if parquet else CsvFile(path)
+    if not file.schema.names:
+        raise DataError(f"'{path}' has no columns")
+    return Source(data, path.stem, file.schema, [_file_part(path, lambda: file, {})], file.warnings)
+
+
+def of_frame(name: str, frame: pd.DataFrame) -> Source:
+    """A data frame in memory; whole numbers that float64 would round are text."""
+    rows = exact_numbers(pa.RecordBatch.from_pandas(frame, preserve_index=False))
+    file = KeptFile([row_batch(rows, 0, 1.0)])
+    return Source(name, name, rows.schema, [Part(name, f"{rows.num_rows} rows", rows.num_rows, lambda: file)])
+
+
+def _built_in(name: str) -> Any:
+    from sklearn import datasets
+
+    bunch = getattr(datasets, f"load_{name}")()
+    frame = pd.DataFrame(bunch.data, columns=[str(column) for column in bunch.feature_names])
+    frame["class"] = np.array([str(label) for label in bunch.target_names], dtype=object)[bunch.target]
+    return frame.astype({"class": object})
+
+
+def keep(source: Source, batches: Sequence[RowBatch]) -> Source:
+    """The source of these batches, which are all of its first part, in place of that."""
+    return replace(source, parts=[replace(source.parts[0], open=lambda: KeptFile(batches))])
+
+
+def as_pandas(batch: RowBatch) -> pd.DataFrame:
+    """The rows as a data frame of numbers and text, indexed by each row's line or number in the file."""
+    index = pd.Index(batch.numbers(), name=batch.unit)
+    columns = {}
+    for name in batch.frame.columns:
+        cells = batch.frame[name]
+        columns[name] = numbers(cells) if cells.dtype.is_numeric() else pd.Series(texts(cells), index, dtype=object)
+    return pd.DataFrame(columns, index)
+
+
+def open_files(path: Path) -> Source:
+    """The rows of a file, or of all Parquet or all CSV files under a folder, sorted by name.
+
+    Folder names such as ``year=2020`` in ``year=2020/part.parquet`` become columns.
+    """
+    files, kind = _files_of(path)
+    keys = _folder_keys([file if path.is_file() else file.relative_to(path) for file in files])
+    opener: Any = ParquetFile if kind == "parquet" else partial(CsvFile, missing=CSV_MISSING)
+    with at(f"'{path}' cannot be read"):
+        schema = opener(files[0]).schema
+    for name, value in keys[0].items():
+        schema = schema if name in schema.names else schema.append(pa.field(name, value.type))
+    parts = [_file_part(file, partial(opener, file), some) for file, some in zip(files, keys, strict=True)]
+    return Source(str(path), path.stem, schema, parts)
+
+
+def with_types(source: Source, choices: Mapping[str, Sequence[pa.DataType]]) -> Source:
+    """The source, its columns of CSV files with the first of their choices that fits the first rows of the first file.
+
+    Raises:
+        StreamError: if none fits, naming the cell.
+    """
+    with at(f"'{source.data}' cannot be read"):
+        first: Any = source.parts[0].open()
+        if not isinstance(first, CsvFile):
+            return source
+        types = first.infer_types({name: choices[name] for name in choices if name in first.names})
+    schema = pa.schema([field.with_type(types.get(field.name, field.type)) for field in source.schema])
+    parts = [replace(part, open=partial(part.open, types=types)) for part in source.parts]  # type: ignore[call-arg]
+    return replace(source, schema=schema, parts=parts)
+
+
+def _file_part(file: Path, opener: Callable[[], Any], keys: Mapping[str, pa.Scalar]) -> Part:
+    """A file at a path of this machine as a part of a source."""
+    info = file.stat()
+    mark = f"{file.name} of {info.st_size} bytes, {info.st_mtime_ns}"
+    return Part(f"'{file}'", mark, info.st_size, opener, keys)
+
+
+def _files_of(path: Path) -> tuple[list[Path], str]:
+    """The files at a path, and whether they are `parquet`, `csv` or `tsv`."""
+    if not path.exists():
+        raise StreamError(f"there is no file or folder '{path}'; pyarrow.dataset.dataset opens what lies elsewhere")
+    files = [path]
+    if not path.is_file():
+        shown = (
+            file for file in path.rglob("*") if not any(p.startswith((".", "_")) for p in file.relative_to(path).parts)
+        )
+        files = sorted(file for file in shown if format_of(file))
+    kinds = {format_of(file) for file in files} - {""}
+    if len(kinds) > 1:
+        raise StreamError(f"'{path}' holds {' and '.join(sorted(kinds))} files: give a folder with files of one kind")
+    if not kinds:
+        what = "is not a file that ends in" if path.is_file() else "holds no files that end in"
+        raise StreamError(f"'{path}' {what} .parquet, .csv or .tsv")
+    return files, kinds.pop()
+
+
+def _folder_keys(files: Sequence[Path]) -> list[dict[str, pa.Scalar]]:
+    """The columns in each file's folder names: whole numbers if they are so in all files, otherwise text."""
+    pairs = [[part.partition("=") for part in file.parent.parts if "=" in part] for file in files]
+    keys = [{unquote(name): unquote(value) for name, _, value in some} for some in pairs]
+    texts = {name for some in keys for name, value in some.items() if not value.isdecimal() and value != NULL_FOLDER}
+
+    def scalar(name: str, value: str) -> pa.Scalar:
+        text = pa.scalar(None if value == NULL_FOLDER else value, pa.string())
+        return text if name in texts else text.cast(pa.int32())
+
+    return [{name: scalar(name, value) for name, value in some.items()} for some in keys]

@@ -1,0 +1,393 @@
+"""Sources of rows: files or tables with the same columns, read in batches with places, and encoded as blocks.
+
+Whatever rows come from, they are read as a ``Source``. ``EncodedRows`` choose its columns and make blocks of them:
+``ColumnChoice`` of columns that the user names, ``Description`` of those of a file that was described.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayesnb.frames._series import Array, DataError, Frame
+from bayesnb.rows._model_statistics import ModelStatistics
+
+Where = Callable[[int], str]
+"""The place of a row of a block, given its position."""
+
+ENDINGS = re.compile(r"\.(parquet|pq|csv|tsv)(\.gz|\.bz2|\.zst)?$", re.IGNORECASE)
+
+KINDS: Mapping[str, tuple[bytes, str]] = {
+    "compressed by gzip": (rb"\x1f\x8b", "unpack it first, gzip -d"),
+    "compressed by bzip2": (rb"BZh[1-9]1AY&SY", "unpack it first, bzip2 -d"),
+    "compressed by xz": (rb"\xfd7zXZ\x00", "unpack it first, xz -d"),
+    "compressed by zstd": (rb"\x28\xb5\x2f\xfd", "unpack it first, zstd -d"),
+    "an Excel workbook or another zip archive": (rb"PK\x03\x04", "save its sheet as CSV, or unpack it"),
+    "an old Excel workbook": (rb"\xd0\xcf\x11\xe0", "save its sheet as CSV"),
+    "a Parquet file": (rb"PAR1\x15", "name it .parquet"),
+    "an Arrow file": (rb"ARROW1\x00\x00", "write it as Parquet"),
+    "UTF-16 text": (rb"\xff\xfe|\xfe\xff|([^\x00]\x00){4}|(\x00[^\x00]){4}", "save it as UTF-8"),
+}
+"""For each kind, a pattern of its first bytes and advice for the user."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowBatch:
+    """Some rows of a file, in order.
+
+    Attributes:
+        rows: The rows, as Arrow columns.
+        first: The number of rows of the file before these.
+        done: The fraction of the file read so far, including these rows.
+        unit: What ``numbers`` counts: `line` for CSV, `row` for other files.
+        numbers: Computes the number [N] of each row in the file, from 1.
+    """
+
+    rows: pa.RecordBatch
+    first: int
+    done: float
+    unit: str
+    numbers: Callable[[], Array]
+
+    @cached_property
+    def frame(self) -> Frame:
+        """The rows as a data frame."""
+        return nw.from_native(pa.Table.from_batches([self.rows]), eager_only=True)
+
+    def place(self, row: int) -> str:
+        """The place of one of the rows, such as `on line 7`."""
+        return f"{'in' if self.unit == 'row' else 'on'} {self.unit} {self.numbers()[row]}"
+
+    def present(self, name: str) -> Array:
+        """Whether each cell of a column [N] is there."""
+        return ~pc.is_null(self.rows[name], nan_is_null=True).to_numpy(zero_copy_only=False)
+
+    def drop(self, num_rows: int) -> RowBatch:
+        """The same batch without its first rows."""
+        rows, first = self.rows.slice(num_rows), self.first + num_rows
+        return replace(self, rows=rows, first=first, numbers=lambda: self.numbers()[num_rows:])
+
+    def keep(self, kept: Array) -> RowBatch:
+        """The same batch with those rows alone for which ``kept`` [N] is true."""
+        if kept.all():
+            return self
+        return replace(self, rows=self.rows.filter(pa.array(kept)), numbers=lambda: self.numbers()[kept])
+
+
+def row_batch(rows: pa.RecordBatch, first: int, done: float) -> RowBatch:
+    """A batch of rows, numbered from ``first`` + 1 on."""
+    return RowBatch(rows, first, done, "row", lambda: np.arange(first + 1, first + rows.num_rows + 1))
+
+
+def read_ahead(items: Iterator[Any]) -> Iterator[Any]:
+    """The same items, each made in a thread while the one before is in use."""
+    with ThreadPoolExecutor(1) as pool:
+        end = object()
+        coming = pool.submit(next, items, end)
+        while (item := coming.result()) is not end:
+            coming = pool.submit(next, items, end)
+            yield item
+
+
+def words_of(error: BaseException) -> str:
+    """The message of another library's error, as part of a sentence."""
+    text = getattr(error, "strerror", None) or str(error)
+    return " ".join(text.split()).rstrip(".").replace(". ", "; ")
+
+
+@contextmanager
+def in_sentences(path: object, kind: str = "") -> Iterator[None]:
+    """Turn errors from reading a file of this kind into a DataError with a one-sentence message."""
+    try:
+        yield
+    except DataError:
+        raise
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"'{path}' cannot be read{kind and f' as {kind}'}: {words_of(error)}") from error
+
+
+def format_of(path: Path) -> str:
+    """`parquet`, `csv` or `tsv`, from the ending of the path in any case; empty for other endings."""
+    found = ENDINGS.search(path.name)
+    return "" if found is None else found[1].lower().replace("pq", "parquet")
+
+
+def require_kind(path: object, head: bytes, wanted: str) -> None:
+    """Raise DataError if the first bytes of a file show that it is of a known kind other than ``wanted``."""
+    kind = next((kind for kind, (sign, _) in KINDS.items() if re.match(sign, head, re.DOTALL)), f"a {wanted} file")
+    if kind != f"a {wanted} file":
+        raise DataError(f"'{path}' is {kind}, expected {wanted}: {KINDS[kind][1]}")
+
+
+class Position(NamedTuple):
+    """How far a source has been read.
+
+    ``part`` is the number of finished files, or blocks of an iterator; ``row`` the number of rows read from the next
+    file; ``rows`` the total number of rows counted.
+    """
+
+    part: int = 0
+    row: int = 0
+    rows: int = 0
+
+    def done(self) -> Position:
+        """This position after the current part has ended."""
+        return Position(self.part + (self.row > 0), 0, self.rows)
+
+
+class RowBlock(NamedTuple):
+    """Rows for ``sufficient_statistics``, their ``place`` for error messages, and ``end``, the position after them.
+
+    ``done`` is the progress after these rows, in the source's own unit; ``where`` gives the place of one of these rows.
+    """
+
+    X: Any
+    y: Any
+    weight: Any
+    place: str
+    end: Position
+    done: float
+    where: Where | None = None
+
+
+class StreamError(ValueError):
+    """An unreadable source, or rows that do not fit; the message is one sentence that names the place.
+
+    Attributes:
+        statistics: The statistics of all rows before that place; None if there are none.
+        rows: The number of those rows.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> blocks = [([[1], [0]], [0, 1]), ([[1], [0]], [0, 2])]
+        >>> try:
+        ...     nb.stream(nb.NaiveBayes(nb.Bernoulli()), blocks, num_classes=2)
+        ... except nb.StreamError as error:
+        ...     print(error)
+        ...     print(error.rows, error.statistics.class_counts.tolist())
+        block 1: y holds 2, expected integers 0..1 for 2 classes
+        2 [1.0, 1.0]
+    """
+
+    statistics: ModelStatistics | None = None
+    rows: int = 0
+
+
+@contextmanager
+def at(place: str) -> Iterator[None]:
+    """Turn a ValueError, an OSError or an error of Arrow into a StreamError that names the place."""
+    try:
+        yield
+    except StreamError:
+        raise
+    except DataError as error:  # its message already names the place
+        raise StreamError(str(error)) from error
+    except (ValueError, OSError, pa.ArrowException) as error:
+        raise StreamError(f"{place}: {words_of(error)}") from error
+
+
+@contextmanager
+def at_row(place: str, num_rows: int, use: Callable[[slice], Any], where: Where | None) -> Iterator[None]:
+    """Like ``at``, but name the first of the rows that ``use`` refuses, if ``where`` gives the places of rows."""
+    try:
+        yield
+    except (ValueError, pa.ArrowException) as error:
+
+        def refuses(row: int) -> bool:
+            try:
+                use(slice(row + 1))
+            except (ValueError, pa.ArrowException):
+                return True
+            return False
+
+        row = num_rows if where is None else bisect_left(range(num_rows), True, key=refuses)
+        with at(place if where is None or row == num_rows else where(row)):
+            raise error
+
+
+class File(Protocol):
+    """An opened file or table."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Its columns and their types."""
+
+    def batches(self, names: Sequence[str], start: int = 0, texts: Collection[str] = ()) -> Iterator[RowBatch]:
+        """The named columns from row ``start`` or an earlier one on; batches begin at the same rows for any start.
+
+        ``texts`` are the columns to be read as text where the file has no types.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A file or a table of a source.
+
+    Attributes:
+        name: Its name in messages.
+        mark: A text that changes if the part does.
+        size: Its size, in bytes or rows.
+        open: Opens it.
+        keys: Columns of one value, from the names of folders.
+    """
+
+    name: str
+    mark: str
+    size: float
+    open: Callable[[], File]
+    keys: Mapping[str, pa.Scalar] = field(default_factory=dict)
+
+    def batches(
+        self,
+        names: Sequence[str],
+        start: int = 0,
+        texts: Collection[str] = (),
+        check: Callable[[pa.Schema, str], None] | None = None,
+    ) -> Iterator[RowBatch]:
+        """The named columns from row ``start`` on, once ``check`` has accepted the types of all columns."""
+        file = self.open()
+        keys = [pa.field(name, value.type) for name, value in self.keys.items() if name not in file.schema.names]
+        if check is not None:
+            check(pa.schema([*file.schema, *keys]), self.name)
+        for batch in file.batches([name for name in names if name not in self.keys], start, texts):
+            left = batch.drop(min(max(start - batch.first, 0), batch.rows.num_rows))
+            for name in self.keys.keys() & {*names}:
+                key = pa.repeat(self.keys[name], left.rows.num_rows)
+                left = replace(left, rows=left.rows.append_column(name, key))
+            if left.rows.num_rows:
+                yield left
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Files or tables with the same columns.
+
+    Attributes:
+        data: The path, or what else messages call it.
+        name: The name without folders and ending; a report's default folder is named after it.
+        schema: The columns with their types; null if any type will do.
+        parts: The files or tables, in order.
+        warnings: Sentences about a header that looks wrong.
+    """
+
+    data: str
+    name: str
+    schema: pa.Schema
+    parts: Sequence[Part]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.schema.names)
+
+    def batches(self, names: Sequence[str], texts: Collection[str] = ()) -> Iterator[RowBatch]:
+        """The named columns of all rows; ``texts`` may grow while batches are read, for those that follow.
+
+        Raises:
+            DataError: if there are no rows.
+        """
+        given = False
+        for part in self.parts:
+            for batch in part.batches(names, texts=texts):
+                given = True
+                yield batch
+        if not given:
+            header = "" if format_of(Path(self.data)) == "parquet" else "a header and "
+            raise DataError(f"'{self.data}' has {header}no rows")
+
+
+class EncodedRows(ABC):
+    """The rows of a source as blocks, with the methods of ``ArrayBlocks``; they can be read repeatedly.
+
+    Attributes:
+        source: Where the rows come from. A subclass chooses its columns, and makes blocks of its rows.
+    """
+
+    source: Source
+    final = False  # a folder may get new files
+
+    @property
+    @abstractmethod
+    def names(self) -> list[str]:
+        """The columns that it reads."""
+
+    @property
+    def texts(self) -> Collection[str]:
+        """Those of them to be read as text where a file has no types."""
+        return ()
+
+    @property
+    def total(self) -> float:
+        """The size of all parts."""
+        return sum(part.size for part in self.source.parts)
+
+    @abstractmethod
+    def description(self) -> Any:
+        """What a checkpoint must match to be valid, as JSON."""
+
+    @abstractmethod
+    def check(self, schema: pa.Schema, place: str) -> None:
+        """Raise StreamError unless a file of this schema, called ``place``, has these columns, with usable types."""
+
+    @abstractmethod
+    def find_classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, list[Any] | None]:
+        """K, and the labels that 0..K-1 encode (None if they are integers), given what the user declared."""
+
+    @abstractmethod
+    def empty(self) -> Any:
+        """X without rows."""
+
+    def labelled(self, batch: RowBatch) -> RowBatch:
+        """The rows that count."""
+        return batch
+
+    @abstractmethod
+    def encode(self, rows: pa.RecordBatch, classes: Sequence[Any] | None) -> tuple[Any, Array, Array | None]:
+        """X, y and weights of rows that count."""
+
+    def read(self, position: Position) -> Any:
+        """Marks that change if the parts before this position change, as JSON."""
+        return [part.mark for part in self.source.parts[: position.done().part]]
+
+    def blocks(self, start: Position, classes: list[Any] | None) -> Generator[RowBlock]:
+        """The blocks after this position."""
+        yield from read_ahead(self._blocks(start, classes))
+
+    def _blocks(self, start: Position, classes: list[Any] | None) -> Iterator[RowBlock]:
+        done, num_rows = 0.0, start.rows
+        for index, part in enumerate(self.source.parts):
+            if index >= start.part:
+                first = start.row if index == start.part else 0
+                with at(f"{part.name} cannot be read"):
+                    for batch in part.batches(self.names, first, self.texts, self.check):
+                        labelled = self.labelled(batch)
+                        if not labelled.rows.num_rows:
+                            continue
+
+                        def where(row: int, batch: RowBatch = labelled, name: str = part.name) -> str:
+                            return f"{name}, {batch.unit} {batch.numbers()[row]:,}"
+
+                        def encode(some: slice, rows: pa.RecordBatch = labelled.rows) -> Any:
+                            return self.encode(rows[some], classes)
+
+                        with at_row(part.name, labelled.rows.num_rows, encode, where):
+                            X, y, weight = encode(slice(None))
+                        num_rows += len(y)
+                        end = Position(index, batch.first + batch.rows.num_rows, num_rows)
+                        yield RowBlock(X, y, weight, part.name, end, done + batch.done * part.size, where)
+                pa.default_memory_pool().release_unused()  # Arrow may keep the memory of finished parts
+            done += part.size

@@ -1,0 +1,89 @@
+"""Estimators from files: classes, columns, statistics and fit must be valid and consistent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayesnb.files.storage._saved_results import check_statistics, rebuild
+from bayesnb.frames._blocks import AnySchema, BlocksSchema
+from bayesnb.frames._columns import KINDS, SKIP, Column, in_order
+from bayesnb.frames._words import WordColumn, vectorizer_of
+from bayesnb.rows._model_statistics import check_classes
+from bayesnb.sklearn._estimator import NaiveBayesClassifier
+from bayesnb.sklearn._settings import has_views, require, require_temper, specification
+
+LEARNED = ("classes_", "schema_", "statistics_", "fit_", "feature_names_in_", "_declared")
+"""Attributes of a fitted estimator, besides its parameters: names of columns if they have any, and whether classes were
+declared."""
+
+MOST_COLUMNS = 1 << 24
+"""The widest array of a file."""
+
+
+@rebuild.register
+def _(estimator: NaiveBayesClassifier) -> Any:
+    require(estimator.method, estimator.smoothing)
+    require_temper(estimator.temper, estimator.method)
+    schema, statistics = estimator.schema_, estimator.statistics_
+    check_schema(schema)
+    names = list(getattr(estimator, "feature_names_in_", schema.names))
+    if len(names) != len(schema.names) or (schema.named and names != schema.names):
+        raise ValueError(f"feature_names_in_ are {names}, the schema has {schema.names}")
+    fit = estimator.fit_ = rebuild(estimator.fit_)
+    labels = estimator.classes_.tolist()
+    check_classes(labels)
+    views = has_views(schema, fit.model)
+    model = specification("posterior", 1.0, schema, estimator.classes_, estimator.class_prior, views=views)
+    for one in (model, fit.model):
+        check_statistics(statistics, one)
+    if model.single != fit.model.single:
+        raise ValueError("the schema and fit_ must both have one block, or both several")
+    if statistics.classes not in (None, tuple(labels)):
+        raise ValueError(f"statistics_ are of the classes {list(statistics.classes)}, classes_ are {labels}")
+    no_rows = {block: np.zeros((0, len(columns))) for block, columns in schema.names_by_block.items()}
+    num_classes = fit.predict_proba(no_rows["x"] if fit.model.single else no_rows).shape[1]
+    if num_classes != len(labels):
+        raise ValueError(f"classes_ has {len(labels)} labels, fit_ has {num_classes} classes")
+    return estimator
+
+
+def check_schema(schema: AnySchema) -> None:
+    """Raise ValueError unless columns are used, and each is one that fitting could have produced."""
+    for name, part in (schema.parts if isinstance(schema, BlocksSchema) else {schema.prefix: schema}).items():
+        if part.prefix != name:
+            raise ValueError(f"part {name!r} of the schema must have its name, got {part.prefix!r}")
+        for column in part.columns:
+            _check_column(column, named=part.named)
+        for family in (part.family, *(column.family for column in part.columns)):
+            if family is not None:
+                family.__post_init__()  # the checks of its constructor
+    if len({*schema.names}) < len(schema.names):
+        raise ValueError(f"columns of the schema must have different names, got {schema.names}")
+    if not schema.blocks:
+        raise ValueError("columns of the schema must not all be left out")
+
+
+def _check_column(column: Column, *, named: bool) -> None:
+    kind, values, most = column.kind, column.values, 1 if named or column.kind == "categorical" else MOST_COLUMNS
+    read = isinstance(column, WordColumn) and vectorizer_of(column.vectorizer) is not None
+    if (
+        kind not in (*KINDS, "words", "own", SKIP)
+        or (kind == "words") != read
+        or (kind == "own") != bool(column.family)
+    ):
+        raise ValueError(f"column {column.name!r} must have the vectorizer or the family of its kind, got {column!r}")
+    if column.text and kind not in ("bernoulli", "categorical", "words", SKIP):
+        raise ValueError(f"column {column.name!r} is {kind} and cannot contain text")
+    if not 0 < column.width <= most:
+        raise ValueError(f"width of column {column.name!r} must be a number of columns of an array, got {column.width}")
+    if not named:
+        if values != (range(len(values)) if kind == "categorical" else ()) or values == range(0):
+            raise ValueError(f"values of a column of an array must be codes 0, 1, ..., got {values!r}")
+        return
+    cells = str if column.text else bool | int | float
+    if not all(isinstance(value, cells) and value == value for value in values):
+        raise ValueError(f"values of column {column.name!r} must be texts or numbers, as its cells are, got {values!r}")
+    if values != in_order({*values}) or (kind == "bernoulli" and len(values) != 2):
+        raise ValueError(f"values of column {column.name!r} must be different, and in order, got {values!r}")

@@ -1,0 +1,243 @@
+"""The exact posterior averaged over all forests of dependence between features, given the class.
+
+    p(x, k | D) = p(k | D) prod_j p(x_j | k, D) Z(w r_k(x)) / Z(w),    r_k(x)_ij = p(x_j | x_i, k, D) / p(x_j | k, D)
+
+w_ij is the evidence for the edge from i to j, and Z the sum over all forests of the products of their edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import field, replace
+from typing import Any, Self
+
+import jax
+import numpy as np
+
+from bayesnb.arrays import _either as either
+from bayesnb.arrays._cells import without_repeats
+from bayesnb.arrays._compute import answers_cpu_rows, compute, interpret
+from bayesnb.arrays._loops import in_threads, row_blocks
+from bayesnb.arrays._placement import on_host, pytree, short_repr
+from bayesnb.arrays._typing import Array, ArrayLike, Rows
+from bayesnb.families._base import Family
+from bayesnb.forests._bivariate_normal import Conditional
+from bayesnb.forests._edges import Parts, log_evidence_ratios, prepare_parts
+from bayesnb.forests._layout import Layout, Segments, find_places, join_places, lay_out
+from bayesnb.forests._pairs import PairStatistics
+from bayesnb.forests._ratios import PairRows, PairTables, log_ratios, pair_tables
+from bayesnb.forests._structures import STRUCTURES, Combine, log_weights
+from bayesnb.model._naive_bayes import NaiveBayes, Sites
+from bayesnb.numerics._stable import NEVER
+from bayesnb.primitives._forest_sums import edge_probabilities, log_forest_sum
+from bayesnb.primitives.products._linear_scores import Score
+from bayesnb.results._classifier import Classifier, Posterior
+from bayesnb.results._combine import add_forests, raise_to_powers
+from bayesnb.rows._sufficient_statistics import ModelStatistics
+
+IN_CACHE = 1 << 20
+"""Bytes of the log ratios of a block of rows."""
+
+
+@pytree
+class ForestStatistics(ModelStatistics):
+    """The sufficient statistics of a model, and of all ``pairs`` of its columns.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[flag, flag, odd % 2] for odd, flag in enumerate([0, 0, 1, 1] * 5)], [0, 1] * 10
+        >>> model = nb.NaiveBayes(nb.Bernoulli())
+        >>> parts = [nb.fit_forests(model, X[rows], y[rows]).statistics for rows in (slice(10), slice(10, 20))]
+        >>> whole = nb.fit_forests(model, statistics=nb.merge(*parts))
+        >>> whole.root_probs.round(2)
+        array([0.45, 0.45, 0.8 ])
+    """
+
+    pairs: PairStatistics
+
+    def merge(self, other: Self) -> Self:
+        """The statistics of both sets of rows together, which must be alike."""
+        return replace(super().merge(other), pairs=self.pairs.merge(other.pairs))
+
+    def spread_classes(self, places: Array) -> Self:
+        """The same rows with other classes and no names: class k is number ``places[k]``, or without rows if K."""
+        return replace(super().spread_classes(places), pairs=self.pairs.spread_classes(places))
+
+    def minus(self, part: Self) -> Self:
+        """The statistics without those of some of the rows, which must be alike."""
+        return replace(super().minus(part), pairs=self.pairs.minus(part.pairs))
+
+    def require_part(self, part: Self) -> None:
+        """ValueError if ``part`` cannot be the statistics of some of these rows."""
+        super().require_part(part)
+        self.pairs.require_part(part.pairs)
+
+    def discount(self, factor: float | Mapping[str, float]) -> Self:
+        """The statistics of the same rows with their weights times ``factor``, the same for all blocks."""
+        first, *others = factor.values() if isinstance(factor, Mapping) else [factor]
+        if any(other != first for other in others):
+            raise ValueError(f"pairs of columns of all blocks have one factor in common, got {factor}")
+        return replace(super().discount(factor), pairs=self.pairs.discount(first))
+
+
+@pytree
+class ForestPosterior(Classifier):
+    """The exact posterior with each feature's dependence on at most one other, as ``fit_forests`` returns.
+
+    ``posterior`` is that of Naive Bayes, ``pairs`` the statistics of all pairs of columns, ``parents`` [D] the most
+    probable forest, -1 for roots, if ``structure`` is "best"; ``segments`` how many bins each segment of a column
+    joins: pairs count segments instead of bins. After ``temper``, ``posterior`` has powers of the features, and
+    ``power`` is that of the forest's ratio.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[flag, flag, odd % 2] for odd, flag in enumerate([0, 0, 1, 1] * 5)], [0, 1] * 10
+        >>> fit = nb.fit_forests(nb.NaiveBayes(nb.Bernoulli()), X, y, structure="best")
+        >>> fit.parents.tolist(), fit.predict_proba([[1, 1, 1]]).round(2)
+        ([-1, 0, -1], array([[0.08, 0.92]]))
+    """
+
+    posterior: Posterior
+    pairs: PairStatistics
+    parents: Array | None = None
+    power: Array | None = None
+    structure: str = field(default="average", metadata={"static": True})
+    segments: Segments = field(default=(), metadata={"static": True})
+
+    def __repr__(self) -> str:
+        powers = ""
+        if self.power is not None:
+            powers = f", powers={short_repr(self.posterior.powers)}, power={short_repr(self.power)}"
+        counts = short_repr(self.posterior.statistics.class_counts)
+        prior = f"structure={self.structure!r}, prior={self.posterior.prior!r}"
+        return f"{type(self).__name__}({prior}, class_counts={counts}{powers})"
+
+    @property
+    def layout(self) -> Layout:
+        """The blocks and their features in the order of tables of pairs."""
+        return lay_out(self.model.families, self.model.columns)
+
+    @property
+    def model(self) -> NaiveBayes:
+        """The posterior of Naive Bayes, without edges."""
+        return self.posterior.model
+
+    @property
+    def statistics(self) -> ForestStatistics:
+        """The statistics of the rows: with those of others, by ``nb.merge``, they are what ``fit_forests`` takes."""
+        of_model = self.posterior.statistics
+        return ForestStatistics(of_model.class_counts, of_model.blocks, self.pairs, classes=of_model.classes)
+
+    @property
+    def log_evidence(self) -> Array:
+        """log p(X, y) averaged over all forests; of the "best" one, log p(X, y | forest): a float64 scalar.
+
+        Powers do not change it. ValueError for "aode", an average of predictions with no evidence of its own.
+        """
+        evidence = self._edge_evidence("log_evidence")
+        if self.structure == "best":
+            return self.posterior.log_evidence + (self.chosen_edges() * evidence).sum()
+        equal = either.where(evidence == NEVER, NEVER, 0.0)
+        posterior, prior = (log_forest_sum(log_weights(table)) for table in (evidence, equal))
+        return self.posterior.log_evidence + posterior - prior
+
+    @property
+    def edge_probs(self) -> Array:
+        """The posterior probability that feature j depends on feature i, [D, D], parents i first; columns in order of
+        the blocks. Zeros and ones for "best"; ValueError for "aode".
+        """
+        evidence = self._edge_evidence("edge_probs")
+        probs = self.chosen_edges() if self.structure == "best" else edge_probabilities(log_weights(evidence))
+        back = self.layout.back
+        return either.clip(probs[np.ix_(back, back)], 0.0, 1.0)
+
+    @property
+    def root_probs(self) -> Array:
+        """The posterior probability that each feature depends on no other, [D]."""
+        probs = self.edge_probs
+        return either.clip(1.0 - probs.sum(axis=0), 0.0, 1.0)
+
+    def _edge_evidence(self, what: str) -> Array:
+        if self.structure == "aode":
+            raise ValueError(f'{what} needs a posterior over forests, which "aode" has not: fit structure="average"')
+        return forest_evidence(self)
+
+    def chosen_edges(self) -> Array:
+        """1 for the edges of the "best" forest, [F, F] in the order of tables."""
+        order = self.layout.order
+        parents: Any = self.parents
+        edges = np.arange(len(order))[:, None] == parents[None]
+        return edges[np.ix_(order, order)].astype(float)
+
+    def with_class_probs(self, class_probs: ArrayLike) -> Self:
+        """The same fit for a population with these class probabilities [K]."""
+        return replace(self, posterior=self.posterior.with_class_probs(class_probs))
+
+    @answers_cpu_rows
+    def log_joint(self, X: Rows) -> Array:
+        """log p(y = k, x) of each row, [N, K]; after ``temper``, log p(y = k | x) plus the model's log p(x)."""
+        if self.power is None:
+            return super().log_joint(X)
+        model = replace(self, posterior=replace(self.posterior, powers=None), power=None)
+        return self.predict_log_proba(X) + model.log_density(X)[:, None]
+
+    def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
+        """ValueError: the parameters of the forests are integrated out."""
+        del key, num_draws
+        raise ValueError(
+            "a ForestPosterior has no draws: the parameters of all its forests are integrated out; fit_posterior has"
+        )
+
+    def _scorer(self) -> Score:
+        tables, combine = prepare_ratios(self)
+        row_bytes = 8 * self.pairs.num_classes * max(len(self.layout.order), 1) ** 2
+
+        def log_ratio(arrays: Mapping[str, Array]) -> Array:
+            rows = find_rows(self, self.model.families, arrays)
+            return _by_blocks(lambda some: combine(log_ratios(tables, some), None), rows, row_bytes)
+
+        score = raise_to_powers(self.posterior.model, self.posterior.powers)
+        return add_forests(score, log_ratio, 1.0 if self.power is None else self.power)
+
+
+def _by_blocks(function: Callable[[PairRows], Array], rows: PairRows, row_bytes: int) -> Array:
+    """``function`` of blocks of rows, of numpy's in threads."""
+    num_rows, together = rows.places.shape[0], max(IN_CACHE // row_bytes, 1)
+    if on_host(rows):
+        blocks = row_blocks(num_rows, row_bytes, block_bytes=IN_CACHE)
+        parts = in_threads(lambda some: function(jax.tree.map(lambda a: a[some], rows)), blocks)
+        return np.concatenate(parts) if parts else function(rows)
+    if not isinstance(num_rows, int) or num_rows <= together:  # an exported function has any number of rows
+        return function(rows)
+    return jax.lax.map(lambda row: function(jax.tree.map(lambda a: a[None], row))[0], rows, batch_size=together)
+
+
+def find_rows(fit: ForestPosterior, families: Mapping[str, Family], arrays: Mapping[str, Array]) -> PairRows:
+    """The rows as forests take them, in floating point."""
+    layout = fit.layout
+    places = join_places(find_places(layout, families, arrays), layout.joined(fit.segments))
+    blocks = tuple(either.floats(arrays[name]) for name in (*layout.reals, *layout.others))
+    none = either.floats(places[:, :0])
+    return PairRows(places, blocks, either.concatenate([none, *blocks[: len(layout.reals)]], axis=1))
+
+
+def forest_parts(fit: ForestPosterior) -> Parts:
+    """The priors and the statistics of all pairs, by their labels."""
+    given, layout = (fit.posterior.prior.families, fit.posterior.statistics.blocks, fit.pairs), fit.layout
+    return interpret(_forest_parts, *given, layout=layout, segments=layout.joined(fit.segments))
+
+
+_forest_parts = jax.jit(prepare_parts, static_argnames=("layout", "segments"))
+
+
+def forest_evidence(fit: ForestPosterior) -> Array:
+    """The log evidence of each edge [F, F], in the order of tables."""
+    return compute(log_evidence_ratios, forest_parts(fit))
+
+
+def prepare_ratios(fit: ForestPosterior) -> tuple[PairTables, Combine]:
+    """The tables of the pairs' predictions, and how ratios are combined."""
+    parts = forest_parts(fit)
+    evidence, tables = (compute(function, parts) for function in (log_evidence_ratios, pair_tables))
+    tables = tables._replace(given=Conditional(*map(without_repeats, tables.given)))
+    return tables, STRUCTURES[fit.structure](evidence, None if fit.parents is None else fit.chosen_edges())

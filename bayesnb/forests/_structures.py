@@ -1,0 +1,134 @@
+"""What the pairs' log ratios of a row are combined to: over all forests, in one, or over those with one common parent.
+
+Tables [..., D, D] have parents before children. ``removed`` are the log ratios by which a row that is left out has
+changed the evidence of the edges, and None for new rows. The best forest is a maximum branching of a directed graph
+(Chu and Liu, On the shortest arborescence of a directed graph, 1965; Edmonds, Optimum branchings, 1967).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bayesnb.arrays import _either as either
+from bayesnb.arrays._placement import Array
+from bayesnb.numerics._log_prob import logsumexp
+from bayesnb.numerics._stable import NEVER
+from bayesnb.primitives._forest_sums import log_forest_sum
+
+
+def largest_branching(weights: Array) -> Array:
+    """The parent of each node [D], -1 for roots, in the forest whose edges have the largest sum of weights.
+
+    ``weights`` are [D, D], of edges from parents to children; a root adds 0. The diagonal is not read.
+    """
+    size = len(weights)
+    table = np.full((size + 1, size + 1), -np.inf)
+    table[:size, :size], table[size, :size] = weights, 0.0
+    np.fill_diagonal(table, -np.inf)
+    parents = _arborescence(table, size)[:size]
+    return np.where(parents == size, -1, parents)
+
+
+def _arborescence(weights: Array, root: int) -> Array:
+    """The parents in the largest tree of all nodes below the root, whose own entry is -1.
+
+    Each node takes its heaviest edge. A circle of these becomes one node, which an edge may enter at any of its nodes
+    instead of that node's own edge.
+    """
+    parents = weights.argmax(axis=0)
+    parents[root] = -1
+    circle = _circle(parents)
+    if not len(circle):
+        return parents
+    outside = np.setdiff1d(np.arange(len(weights)), circle)
+    own = weights[parents[circle], circle]
+    entering = weights[np.ix_(outside, circle)] - own[None, :]
+    leaving = weights[np.ix_(circle, outside)]
+    smaller = np.full((len(outside) + 1, len(outside) + 1), -np.inf)
+    smaller[:-1, :-1] = weights[np.ix_(outside, outside)]
+    smaller[:-1, -1], smaller[-1, :-1] = entering.max(axis=1), leaving.max(axis=0)
+    found = _arborescence(smaller, int(np.searchsorted(outside, root)))
+    of_outside, above = found[:-1], found[-1]
+    parents[outside] = np.where(of_outside >= 0, np.append(outside, -1)[of_outside], -1)
+    below = outside[of_outside == len(outside)]
+    parents[below] = circle[leaving[:, of_outside == len(outside)].argmax(axis=0)]
+    parents[circle[entering[above].argmax()]] = outside[above]
+    return parents
+
+
+def _circle(parents: Array) -> Array:
+    """The nodes of a circle, or none."""
+    colour = np.zeros(len(parents), int)
+    for start in range(len(parents)):
+        node = start
+        while node >= 0 and not colour[node]:
+            colour[node] = start + 1
+            node = parents[node]
+        if node >= 0 and colour[node] == start + 1:
+            circle = [node]
+            while parents[circle[-1]] != node:
+                circle.append(parents[circle[-1]])
+            return np.array(circle)
+    return np.zeros(0, int)
+
+
+Combine = Callable[[Array, Array | None], Array]
+"""From log ratios [N, K, D, D] and ``removed`` [N, 1, D, D] or None to the log ratio of the row, [N, K]."""
+
+
+def average(evidence: Array, edges: Array | None) -> Combine:
+    """log Z(w r) / Z(w) over all forests, with w_ij the edge's evidence times its prior 1 / D."""
+    del edges
+    weights = log_weights(evidence)[None, None]
+    whole = log_forest_sum(weights)
+
+    def combine(ratios: Array, removed: Array | None) -> Array:
+        if removed is None:
+            return log_forest_sum(weights + ratios) - whole
+        left = weights - removed
+        return log_forest_sum(left + ratios) - log_forest_sum(left)
+
+    return combine
+
+
+def best(evidence: Array, edges: Array | None) -> Combine:
+    """The product of the ratios of one forest's ``edges`` [D, D]."""
+    del evidence
+    forest: Array = edges
+    return lambda ratios, _: (ratios * forest[None, None]).sum(axis=(-2, -1))
+
+
+def aode(evidence: Array, edges: Array | None) -> Combine:
+    """The mean over i of the products over j of the ratios, where i is the parent of every other feature.
+
+    Webb, Boughton and Wang, Not so naive Bayes: aggregating one-dependence estimators (2005).
+    """
+    del edges
+    possible, part = evidence[None, None] != NEVER, have_edges(evidence)
+    parents = either.where(part | ~part.any(), 0.0, -np.inf)[None, None]
+
+    def combine(ratios: Array, _: Array | None) -> Array:
+        of_parent = either.where(possible, ratios, 0.0).sum(axis=-1)
+        return logsumexp(of_parent + parents) - logsumexp(parents)
+
+    return combine
+
+
+STRUCTURES: dict[str, Any] = {"average": average, "best": best, "aode": aode}
+"""By name, the functions of the evidence [D, D] of the edges, and of those of the best forest, that combine ratios."""
+
+
+def log_weights(evidence: Array) -> Array:
+    """The log weights of the edges: a feature is a root or picks one of D parents at even odds. D counts those
+    with edges.
+    """
+    return evidence - either.log(either.maximum(have_edges(evidence).sum(), 1))
+
+
+def have_edges(evidence: Array) -> Array:
+    """True for features that may be a parent or have one, [D]."""
+    possible = evidence != NEVER
+    return possible.any(axis=0) | possible.any(axis=1)

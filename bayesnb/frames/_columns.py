@@ -1,0 +1,370 @@
+"""Columns of a data frame: the likelihood of each, the values that its codes represent, and how cells are encoded.
+
+Few rows of plain cells, as a service gets them, are encoded without a data frame, which takes ten times as long. What
+is not plain, such as an infinite number or text among numbers, is left to ``Schema.encode``, whose answer is the same
+for plain cells, and whose errors are those of any number of rows.
+This module imports no data frames, so that a served model starts quickly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from bayesnb.arrays._cells import LARGEST_CELL
+from bayesnb.arrays._user_warnings import warn
+from bayesnb.frames._values import (
+    FLAGS,
+    LARGEST_INTEGER,
+    Array,
+    DataError,
+    is_meant_as_number,
+    label,
+    listing,
+    reads_as_number,
+    require_finite,
+    why_text,
+)
+
+if TYPE_CHECKING:  # families import NumPyro
+    from bayesnb.families import Family
+
+Kind = Literal[
+    "bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial", "words", "missing", "own", "skip"
+]  # fmt: skip
+Value = str | float | bool
+
+KINDS: tuple[Kind, ...] = ("bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial")
+SKIP: Kind = "skip"
+"""The kind of a column that is left out."""
+
+SPARSE: tuple[Kind, ...] = ("bernoulli", "multinomial")
+"""The kinds whose columns may be sparse."""
+
+BLOCKS: dict[Kind, str] = {
+    "bernoulli": "binary", "categorical": "categorical", "normal": "numeric", "histogram": "cells",
+    "poisson": "counts", "multinomial": "words", "missing": "missing",
+}  # fmt: skip
+
+FEW_ROWS = 16
+"""The largest number of rows that are encoded one by one."""
+
+TEXTS, BOOLEANS = {str}, {bool, np.bool_}
+NUMBERS = {int, float, np.int64, np.float64}
+"""The types of plain cells; those of a column are all of one of these."""
+
+MISSING = "missing"
+"""The block of indicators."""
+
+CODED: tuple[Kind, ...] = ("bernoulli", "categorical", "missing")
+"""The kinds whose cells are codes of the column's values."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One feature: its likelihood and what its codes mean.
+
+    Of kind `missing` it is the indicator of the missing cells of the column ``name``:
+
+        theta_k ~ Beta(l, l),   m_n | y_n = k ~ Bernoulli(theta_k),   m_n = 1 if the cell of row n is missing, else 0
+
+    Attributes:
+        name: The column's name.
+        kind: The likelihood, one of ``KINDS``, `words` or `missing`; `own` for a family; `skip` if it is left out.
+        values: The values of the codes 0, 1, ..., or the words, sorted; empty for kinds whose cells are numbers.
+        text: Whether its cells are text; None if no cell has been seen.
+        span: The smallest and the largest number; None for text, or if not computed.
+        missing: The number of missing cells.
+        family: The likelihood of a column of kind `own`.
+        own_block: The block of the columns that have this family.
+        inferred: Whether the kind follows from the first rows; cells outside its support then count as missing.
+        reason: Why the kind was inferred, or the column left out.
+        width: The number of neighbours in an array that it stands for.
+    """
+
+    name: str
+    kind: Kind
+    values: Sequence[Value] = ()
+    text: bool | None = False
+    span: tuple[float, float] | None = field(default=None, compare=False)
+    missing: int = field(default=0, compare=False)
+    family: Family | None = field(default=None, compare=False)
+    own_block: str = ""
+    inferred: bool = field(default=False, compare=False)
+    reason: str = field(default="", compare=False)
+    width: int = 1
+
+    @property
+    def block(self) -> str:
+        """The name of the block that the column belongs to; empty if it is left out."""
+        return self.own_block or BLOCKS.get(self.kind, "")
+
+    @property
+    def likelihood(self) -> str:
+        """The name of the column's likelihood."""
+        return self.kind if self.family is None else type(self.family).__name__
+
+    @property
+    def missing_code(self) -> float:
+        """What stands for a missing cell."""
+        return -1 if self.kind == "categorical" else np.nan
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its columns in the block."""
+        return (f"{self.name} is missing" if self.kind == "missing" else self.name,)
+
+    def encode(self, given: Any) -> Array:
+        """Cells [N], a series of any library, as the array that the likelihood takes.
+
+        Returns:
+            [N]: 0, 1 or NaN (`bernoulli`), codes with -1 for missing (`categorical`), else numbers or NaN. A value
+            that is not among ``values`` counts as missing, with a warning if no cell is among them, or if the kind was
+            inferred and the value is outside its support.
+
+        Raises:
+            DataError: if the cells are text and the column is numbers, or vice versa; for infinities.
+        """
+        from bayesnb.frames import _series as series
+
+        cells = series.as_series(given, coded=self.text is True)
+        if self.kind == "missing":
+            return series.are_missing(cells).astype(np.float64)
+        if self.text is None:
+            return self._missing(len(cells))
+        try:
+            positions, found = self._values(cells)
+            found = found if self.text else self.check(found)
+        except DataError:
+            if series.are_missing(cells).all():  # then a column of any type will do
+                return self._missing(len(cells))
+            raise
+        if self.kind not in CODED:
+            return found if positions is None else found[positions]
+        codes = self._codes(found)
+        if (codes < 0).any():
+            self.warn_of_others(found[codes < 0], none_known=codes.max() < 0)
+        codes = codes if positions is None else np.append(codes, np.int32(-1))[positions]
+        return np.where(codes < 0, np.nan, codes) if self.kind == "bernoulli" else codes
+
+    def _values(self, cells: Any) -> tuple[Array | None, Array]:
+        """The position of each cell of a series among some values, -1 if it is missing, and the values.
+
+        The position is None if the values are the cells themselves: numbers. Otherwise these are the distinct texts, or
+        0 and 1 from texts of booleans.
+        """
+        from bayesnb.frames import _series as series
+
+        sort = series.sort_of(cells)
+        if sort == "number" or (sort == "flag" and not self.text):
+            if self.text:
+                raise DataError(
+                    f"column '{self.name}' holds numbers, and the model was fitted to text in it: convert them to text"
+                )
+            return None, series.numbers(cells)
+        positions, names = series.factorise(cells) if sort != "nothing" else (np.full(len(cells), -1), [])
+        if self.text:
+            return positions, np.array(names, object)
+        if cells.dtype in series.DATES:
+            raise DataError(
+                f"column '{self.name}' holds {cells.dtype}, and the model was fitted to numbers: {series.NO_DATES}"
+            )
+        if {*names} <= {*FLAGS.values()}:
+            return positions, np.array([*(name == FLAGS["true"] for name in names), np.nan])
+        odd = next((name for name in names if not reads_as_number(name)), None)
+        if odd is None:
+            what, why = "numbers that are written as text", ": convert them to numbers"
+        else:
+            what, why = f"text, '{odd}'", f"; '{odd}' {why_text(odd)}" if is_meant_as_number(odd) else ""
+        fitted = "true and false" if any(isinstance(value, bool) for value in self.values) else "numbers"
+        raise DataError(f"column '{self.name}' holds {what}, and the model was fitted to {fitted} in it{why}")
+
+    def _missing(self, num_cells: int) -> Array:
+        return np.full(num_cells, self.missing_code, np.int32 if self.kind == "categorical" else np.float64)
+
+    def _codes(self, found: Array) -> Array:
+        """The codes of values or cells; -1 if they are missing, or were not fitted."""
+        if self.text:
+            return np.array([self.code_of.get(name, -1) for name in found], np.int32)
+        known = np.array(self.values or (np.nan,), np.float64)  # in order
+        place = np.minimum(np.searchsorted(known, found), len(known) - 1)
+        return np.where(known[place] == found, place, -1).astype(np.int32)
+
+    @cached_property
+    def code_of(self) -> dict[Value, int]:
+        """The code of each value; the numbers 0 and 1 are those of False and True."""
+        return {value: code for code, value in enumerate(self.values)}
+
+    def warn_of_others(self, others: Array, *, none_known: bool) -> None:
+        """Warn of values that count as missing, if none is known, or some are outside what an inferred kind takes."""
+        others = others[others == others]  # not NaN
+        outside = self.outside(others)
+        if len(outside):
+            warn(
+                f"column '{self.name}' is {self.kind}, as its first rows suggested, so {outside[0]:g} counts as "
+                f"missing: choose its likelihood, likelihoods={{'{self.name}': ...}} or --as, if it is another"
+            )
+        elif len(others) and none_known:
+            warn(
+                f"column '{self.name}' holds no value that the model was fitted to, so all its cells count as missing: "
+                f"expected {listing([label(value) for value in self.values])}, got '{label(others[0])}'"
+            )
+
+    def outside(self, others: Array) -> Array:
+        """Those numbers, none of them among ``values``, that are outside the support of an inferred kind."""
+        if not self.inferred or self.text or self.kind not in CODED:
+            return others[:0]
+        return others if self.kind == "bernoulli" else others[others % 1 != 0]
+
+    def check(self, cells: Array) -> Array:
+        """Numbers of any shape, if they are in the support of the likelihood; DataError if not."""
+        if cells.dtype.kind == "f":
+            require_finite(cells, self.name)
+        if self.kind in ("normal", "histogram"):
+            with np.errstate(invalid="ignore", over="ignore"):  # LARGEST_CELL is infinite in float32
+                if (np.abs(cells) > LARGEST_CELL).any():
+                    raise DataError(f"column '{self.name}' holds {np.nanmax(np.abs(cells)):g}, too large to be squared")
+        elif self.kind in ("poisson", "multinomial") and (
+            (cells < 0).any() or (self.kind == "poisson" and (cells % 1 > 0).any())
+        ):
+            raise DataError(f"column '{self.name}' is {self.kind}, so its cells are counts 0, 1, 2, ... or missing")
+        return cells
+
+    def join(self, other: Self) -> Self:
+        """The same column with the values of both.
+
+        Raises:
+            DataError: if the kinds differ, or one is text and the other numbers.
+        """
+        if other.text is None or self.kind == other.kind == SKIP:
+            return self
+        values, text = other.values, other.text
+        if self.text and all(isinstance(value, bool) for value in values):  # booleans among text are text
+            values, text = tuple(FLAGS.values()), True
+        if self.kind != other.kind or self.text not in (text, None):
+            before, now = (f"{column.kind}{' (text)' * bool(column.text)}" for column in (self, other))
+            raise DataError(
+                f"column '{self.name}' was {before} in the rows before and is {now} in these: give it one type, or "
+                f"choose its likelihood, likelihoods={{'{self.name}': ...}}, from the first rows on"
+            )
+        new = {*values} - {*self.values}
+        if self.inferred and not text:
+            new -= {*self.outside(np.array([*new], float)).tolist()}
+        return replace(self, values=in_order({*self.values, *new}), text=text)
+
+    def describe(self) -> str:
+        """A short description: the range, the values or their number."""
+        if not self.values:
+            return "{:g} to {:g}".format(*(self.span or ()))
+        if self.kind == "bernoulli" or len(self.values) <= 4:
+            return ", ".join(label(value) for value in self.values)
+        return f"{len(self.values)} categories"
+
+
+def in_order(values: Any) -> tuple[Value, ...]:
+    """Sorted values; values of several types are sorted as text."""
+    try:
+        return tuple(sorted(values))
+    except TypeError:
+        return tuple(sorted(values, key=str))
+
+
+class PlainRows:
+    """Encodes few rows of plain cells, given the columns of a fit in the order of its frame, and those of each block.
+
+    ``single`` says that the only block is given as an array instead of a dict by block.
+    """
+
+    def __init__(self, names: list[str], blocks: Mapping[str, Sequence[Column]], single: bool) -> None:
+        self.names, self.blocks, self.single = names, blocks, single
+        columns = [column for some in blocks.values() for column in some]
+        self._names, self._used = {*names}, {column.name for column in columns}
+        self._texts = {column.name for column in columns if column.text}
+
+    def encode(self, X: Any) -> Any:
+        """X as ``Schema.encode`` gives it if X is few rows of plain cells, else None."""
+        cells, of_single = self._cells(X)
+        if cells is None:
+            return None
+        arrays = {}
+        for block, columns in self.blocks.items():
+            encoded = [_encode_plain(column, cells[column.name]) for column in columns]
+            if any(column is None for column in encoded):
+                return None
+            kind = columns[0].kind
+            x = np.array([*zip(*encoded, strict=True)], np.int32 if kind == "categorical" else np.float64)
+            if kind not in CODED:
+                try:
+                    columns[0].check(x)
+                except DataError:
+                    return None
+                if {column.name for column in columns} <= of_single and not np.isnan(x).any():
+                    x = x.astype(np.float32)
+            arrays[block] = x
+        return arrays["x"] if self.single else arrays
+
+    def _cells(self, X: Any) -> tuple[dict[str, list[Any]] | None, set[str]]:
+        """The cells of each column, and the columns of single precision; None if X is not few rows of the columns."""
+        rows = [X] if isinstance(X, Mapping) else X
+        if isinstance(rows, list) and 0 < len(rows) <= FEW_ROWS:
+            plain = all(isinstance(row, Mapping) and self._used <= row.keys() <= self._names for row in rows)
+            return ({name: [row[name] for row in rows] for name in self._used} if plain else None), set()
+        kind = type(X)
+        is_pandas = kind.__name__ == "DataFrame" and kind.__module__.split(".")[0] == "pandas"
+        if not is_pandas or not 0 < len(X) <= FEW_ROWS or X.columns.tolist() != self.names:
+            return None, set()
+        types = dict(zip(self.names, X.dtypes, strict=True))
+        if not all(_is_plain_type(types[name], text=name in self._texts) for name in self._used):
+            return None, set()
+        columns = X.to_numpy(dtype=object).T.tolist()
+        single = {name for name, dtype in types.items() if dtype.kind == "f" and dtype.itemsize == 4}
+        return dict(zip(self.names, columns, strict=True)), single
+
+
+def _encode_plain(column: Column, cells: list[Any]) -> list[float] | None:
+    """The cells as ``Column.encode`` gives them, but numbers are not checked; None if one is not plain."""
+    if column.text is None:
+        return [column.missing_code] * len(cells)
+    # None, NaN or pandas' NA, of which no comparison is true or false
+    missing = [
+        cell is None or (isinstance(cell, float) and cell != cell) or type(cell).__name__ == "NAType" for cell in cells
+    ]
+    types = {type(cell) for cell, absent in zip(cells, missing, strict=True) if not absent}
+    if column.kind == "missing":
+        return [float(absent) for absent in missing] if types <= TEXTS | NUMBERS | BOOLEANS else None
+    if column.kind == "words" or not (types <= (TEXTS if column.text else NUMBERS) or types <= BOOLEANS):
+        return None
+    value_of: Callable[[Any], Any] = _as_text if column.text else _as_number
+    values = [math.nan if absent else value_of(cell) for cell, absent in zip(cells, missing, strict=True)]
+    if None in values or column.kind not in CODED:
+        return None if None in values else values
+    codes = [column.code_of.get(value, -1) for value in values]
+    others = [value for value, code in zip(values, codes, strict=True) if code < 0]
+    if others:
+        column.warn_of_others(np.array(others, object if column.text else float), none_known=max(codes) < 0)
+    return [column.missing_code if code < 0 else code for code in codes]
+
+
+def _as_text(cell: Any) -> str:
+    text = str(cell)
+    return FLAGS.get(text.casefold(), text)
+
+
+def _as_number(cell: Any) -> float | None:
+    if not isinstance(cell, float) and abs(int(cell)) > LARGEST_INTEGER:
+        return None
+    number = float(cell)
+    return number if abs(number) <= LARGEST_CELL else None
+
+
+def _is_plain_type(dtype: Any, *, text: bool) -> bool:
+    """Whether objects of a pandas column of this type say all; categories that are not text are not plain."""
+    name = type(dtype).__name__
+    if name == "SparseDtype" or (name == "CategoricalDtype" and not text):
+        return False
+    return dtype.kind in "Oiub" or (dtype.kind == "f" and dtype.itemsize in (4, 8))

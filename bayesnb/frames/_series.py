@@ -1,0 +1,278 @@
+"""Read columns of pandas, polars and pyarrow data frames, through narwhals, as numbers or text.
+
+A column is numbers (booleans are 0 and 1; missing is NaN) or text (missing is None). Dates and durations are text.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Literal
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from narwhals.exceptions import DuplicateError
+
+from bayesnb.arrays._memory import require_computed
+from bayesnb.frames._values import FLAGS, LARGEST_INTEGER, MOST_REMEMBERED, Array, DataError, label
+from bayesnb.frames._values import closest as closest
+from bayesnb.frames._values import listing as listing
+
+Frame = nw.DataFrame
+Sort = Literal["text", "number", "flag", "nothing"]
+
+DATES = (nw.Date, nw.Datetime, nw.Time, nw.Duration)
+WITH_CATEGORIES = (nw.Categorical, nw.Enum)
+WIDE = (nw.Int64, nw.UInt64, nw.Int128, nw.UInt128)
+
+NO_DATES = (
+    "a likelihood of numbers takes no dates or times: give numbers, such as days since a first date, or "
+    "durations / numpy.timedelta64(1, 'D')"
+)
+
+
+def as_frame(X: Any) -> Frame | None:
+    """X as a narwhals frame with text as column names, or None if X is not a data frame or is better read as an array.
+
+    Frames are those of pandas, polars and pyarrow, and are not copied. Names other than text, which only pandas has,
+    become text; a pandas frame of sparse columns with such names gives None, so that it is read as a sparse matrix.
+
+    Raises:
+        DataError: for a lazy frame, for two columns with the same name, and for a name with a NUL character.
+    """
+    if isinstance(X, np.ndarray):
+        return None
+    require_computed("X", X)
+    try:
+        frame = nw.from_native(X, pass_through=True)
+        if isinstance(frame, nw.DataFrame) and not _named_by_text(frame):
+            # only pandas has names other than text
+            native = frame.to_native().copy(deep=False)
+            if any(isinstance(dtype, pd.SparseDtype) for dtype in native.dtypes):
+                return None
+            native.columns = [str(name) for name in native.columns]
+            frame = nw.from_native(native)
+    except DuplicateError as error:
+        names = [str(name) for name in getattr(X, "column_names", None) or X.columns]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"the data frame has more than one column named '{twice}': rename one") from error
+    if isinstance(frame, nw.LazyFrame):
+        raise DataError(f"a {type(X).__name__} has no rows before it is computed: give frame.collect()")
+    if not isinstance(frame, nw.DataFrame):
+        return None
+    if "\0" in "".join(frame.columns):  # names in Arrow's C interface end there: polars panics
+        name = next(name for name in frame.columns if "\0" in name)
+        raise DataError(f"the data frame has a NUL character in the column name {name!r}: rename the column")
+    return frame
+
+
+def has_names(X: Any) -> bool:
+    """Whether X is a frame whose column names are all text; scikit-learn ignores other names."""
+    frame = nw.from_native(X, pass_through=True)
+    return isinstance(frame, nw.DataFrame) and _named_by_text(frame)
+
+
+def _named_by_text(frame: Frame) -> bool:
+    return {*map(type, frame.columns)} <= {str}
+
+
+def as_series(given: Any, *, coded: bool = False) -> nw.Series[Any]:
+    """A series of any library, or an array of Arrow, in the type of its values; ``coded`` as for ``to_plain``."""
+    given = pa.chunked_array([given]) if isinstance(given, pa.Array) else given
+    return to_plain(nw.from_native(given, series_only=True), coded=coded)
+
+
+def sort_of(cells: nw.Series[Any]) -> Sort:
+    """The sort of values in a column.
+
+    Raises:
+        DataError: for nested values and objects of more than one type.
+    """
+    dtype = cells.dtype
+    if dtype == nw.Boolean:
+        return "flag"
+    if dtype.is_numeric():
+        return "number"
+    if dtype in (nw.String, nw.Categorical, nw.Enum, *DATES):
+        return "text"
+    if cells.is_null().all():
+        return "nothing"
+    held = {str(dtype)}
+    if dtype == nw.Unknown:
+        native = cells.to_native()
+        held = {str(native.type if cells.implementation.is_pyarrow() else native.dtype)}
+    elif dtype == nw.Object:
+        held = {type(cell).__name__ for cell in cells.drop_nulls().to_list()}
+    raise DataError(
+        f"column '{cells.name}' holds {' and '.join(sorted(held))}, expected numbers, booleans or text: give the whole "
+        "column one of these"
+    )
+
+
+def are_missing(cells: nw.Series[Any]) -> Array:
+    """Whether each cell [N] is missing: null, NaN or None."""
+    return np.isnan(numbers(cells)) if cells.dtype.is_float() else np.asarray(cells.is_null().to_numpy(), bool)
+
+
+def to_plain(cells: nw.Series[Any], *, coded: bool = False) -> nw.Series[Any]:
+    """The column in the type of its values if pandas stores it as objects, or as categories; others unchanged.
+
+    Categories that are text stay categories; if ``coded`` all do. A dictionary of Arrow in pandas becomes Arrow's.
+    Sparse, long and byte-swapped numbers become numpy's.
+    """
+    dtype = cells.dtype  # which takes pandas long to tell
+    if dtype in WITH_CATEGORIES:
+        native = cells.to_native()
+        if isinstance(getattr(native, "dtype", None), pd.ArrowDtype):
+            native = native.array.__arrow_array__()
+        if isinstance(native, pa.ChunkedArray):
+            cells = nw.from_native(plain_text(native), series_only=True).alias(cells.name)
+        return cells if coded else _without_codes(cells)
+    if dtype == nw.Unknown and cells.implementation.is_pandas():
+        native = cells.to_native()
+        return nw.from_native(native.astype(_plain_dtype(native.dtype)), series_only=True)
+    if dtype != nw.Object or not hasattr(cells.to_native(), "convert_dtypes") or cells.is_null().all():
+        return cells
+    return nw.from_native(cells.to_native().convert_dtypes(), series_only=True)
+
+
+def _plain_dtype(given: Any) -> Any:
+    """The type of pandas that the values of sparse, long or byte-swapped numbers have in numpy; others unchanged."""
+    dtype = given.subtype if isinstance(given, pd.SparseDtype) else given
+    if not isinstance(dtype, np.dtype) or dtype.kind not in "fiu":
+        return dtype
+    return np.dtype(np.float64) if dtype.itemsize > 8 else dtype.newbyteorder("=")
+
+
+def plain_text(column: Any) -> Any:
+    """A column of Arrow whose views of text, or those of its dictionary, are texts, which all its functions take."""
+    if isinstance(column, pa.ChunkedArray):
+        chunks = [plain_text(chunk) for chunk in column.chunks]
+        return pa.chunked_array(chunks) if chunks else column
+    if pa.types.is_dictionary(column.type):
+        values = plain_text(column.dictionary)
+        return pa.DictionaryArray.from_arrays(column.indices, values, ordered=column.type.ordered)
+    return column.cast(pa.large_string()) if pa.types.is_string_view(column.type) else column
+
+
+def to_arrow(frame: Frame) -> pa.Table:
+    """The frame as a table of Arrow; DataError for a column of a type that Arrow does not have."""
+    try:
+        return frame.to_arrow()
+    except (pa.ArrowException, TypeError):
+        plain = [to_plain(frame[name]) for name in frame.columns]
+        for column in plain:
+            sort_of(column)
+        return frame.with_columns(*plain).to_arrow()
+
+
+def _without_codes(cells: nw.Series[Any]) -> nw.Series[Any]:
+    """Categories as the column of their values; those of text, of several types or of huge numbers stay as they are."""
+    native = cells.to_native()
+    if cells.implementation.is_pyarrow():
+        plain = native.cast(native.type.value_type)
+    elif cells.implementation.is_pandas() and native.cat.categories.inferred_type != "string":
+        values = pd.Series(native.cat.categories).convert_dtypes().array
+        plain = pd.Series(values.take(native.cat.codes.to_numpy(), allow_fill=True))
+    else:
+        return cells
+    found = nw.from_native(plain, series_only=True).alias(cells.name)
+    sorted_out = found.dtype == nw.Boolean or found.dtype.is_numeric() or found.dtype in DATES
+    return found if sorted_out and round_floats(found) is None else cells
+
+
+def numbers(cells: nw.Series[Any]) -> Array:
+    """Cells [N] as float64, or float32 if the column is and has no nulls; missing is NaN.
+
+    Raises:
+        DataError: for a whole number that would be rounded, as two of them could become equal.
+    """
+    dtype = cells.dtype
+    if dtype == nw.Float64:
+        return np.asarray(cells.to_numpy(), np.float64)
+    if dtype == nw.Float32 and not cells.is_null().any():
+        return cells.to_numpy()
+    if sort_of(cells) == "nothing":
+        return np.full(len(cells), np.nan)
+    odd = round_floats(cells)
+    if odd is not None:
+        raise DataError(
+            f"column '{cells.name}' holds {odd}, which floating point would round to {float(odd):.0f}: convert the "
+            "column to text if it is a category, or to floating point if rounding does no harm"
+        )
+    if dtype.is_integer() and cells.implementation.is_pyarrow():  # pyarrow's cast refuses integers above 2^53
+        return np.asarray(cells.to_numpy(), np.float64)
+    return np.asarray(cells.cast(nw.Float64).to_numpy(), np.float64)
+
+
+def round_floats(cells: nw.Series[Any]) -> Any:
+    """The first whole number that float64 cannot represent; None if there is none."""
+    dtype = cells.dtype
+    if not (dtype in WIDE or dtype.is_decimal()) or cells.is_null().all():
+        return None
+    if max(abs(int(cells.min())), abs(int(cells.max()))) <= LARGEST_INTEGER:
+        return None
+    present = cells.drop_nulls().to_list()
+    return next((cell for cell in present if abs(cell) > LARGEST_INTEGER and cell != float(cell)), None)
+
+
+def factorise(cells: nw.Series[Any]) -> tuple[Array, list[str]]:
+    """The distinct texts of a column, and for each cell [N] the position of its text; -1 if it is missing.
+
+    True, true and TRUE are one text, `True`, as they are in other readers of files. Texts are in order of appearance.
+    """
+    if cells.implementation.is_pandas():
+        codes, found = pd.factorize(cells.to_native())
+    elif cells.dtype in DATES:
+        codes, found = pd.factorize(pd.Series(cells.to_numpy()))  # dates of all libraries as those of pandas
+    else:
+        codes, found = _from_arrow(cells)
+    names = [_category(value) for value in found]
+    distinct = [name for name in dict.fromkeys(names) if name is not None]
+    if len(distinct) < len(names):
+        place = {None: -1} | {name: position for position, name in enumerate(distinct)}
+        codes = np.array([*(place[name] for name in names), -1])[codes]
+    return codes, distinct
+
+
+@lru_cache(maxsize=MOST_REMEMBERED, typed=True)
+def _category(value: Any) -> str | None:
+    """The text of a value, with booleans in one spelling; None if it is missing."""
+    if value is None:
+        return None
+    name = label(value)
+    return FLAGS.get(name.casefold(), name)
+
+
+def _from_arrow(cells: nw.Series[Any]) -> tuple[Array, list[Any]]:
+    """The position of each cell [N] among the distinct ones, and these, in order of appearance; -1 is missing."""
+    column = cells.to_native() if cells.implementation.is_pyarrow() else cells.to_arrow()
+    given = hasattr(column.type, "index_type")
+    encoded = column if given else column.dictionary_encode()
+    if not len(encoded):
+        return np.zeros(0, int), []
+    encoded = encoded.combine_chunks() if hasattr(encoded, "combine_chunks") else encoded
+    codes = encoded.indices.cast("int64")
+    if not given:
+        return (codes.fill_null(-1) if codes.null_count else codes).to_numpy(), encoded.dictionary.to_pylist()
+    # a dictionary that came with the column may be in another order, and have values that do not occur
+    places, used = pd.factorize(codes.to_numpy(zero_copy_only=False))  # missing is NaN
+    return places, encoded.dictionary.take(pa.array(used.astype(np.int64))).to_pylist()
+
+
+def texts(cells: nw.Series[Any]) -> Array:
+    """Cells [N] as text, in an array of objects; missing is None."""
+    codes, names = factorise(cells)
+    return np.array([*names, None], object)[codes]
+
+
+def declared_categories(cells: nw.Series[Any], *, text: bool = True) -> list[Any]:
+    """The categories that a column's type declares, even if they do not occur in it: texts, or else numbers."""
+    if cells.dtype not in WITH_CATEGORIES:
+        return []
+    if cells.implementation.is_polars():  # its Categorical has the categories of the whole program
+        found = list(cells.dtype.categories) if isinstance(cells.dtype, nw.Enum) else []
+    else:
+        found = [] if text and cells.implementation.is_pyarrow() else cells.cat.get_categories().to_list()
+    return [*dict.fromkeys(_category(value) if text else float(value) for value in found if value is not None)]

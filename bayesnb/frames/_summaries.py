@@ -1,0 +1,377 @@
+"""Summaries of columns, and the likelihoods that suit them: the one rule of the command line and of the estimator.
+
+Summaries can be merged, so one pass over its blocks describes a table larger than memory.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Any, NamedTuple
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+
+from bayesnb.arrays._typing import Table
+from bayesnb.frames import _series as series
+from bayesnb.frames._columns import SKIP, Column, Kind
+from bayesnb.frames._series import FLAGS, DataError
+from bayesnb.frames._values import is_meant_as_number, listing, reads_as_number, why_text
+from bayesnb.frames._words import vocabulary_of
+
+MOST_VALUES = 100_000
+"""Maximum number of distinct values kept per column; text with more of them is taken for an identifier of rows."""
+
+MOST_NUMBERS = 1000
+"""Maximum number of distinct numbers kept per column where they matter only to tell whether they are few."""
+
+FEW = 10
+"""Whole numbers with at most this many values are categories; columns with at most so many do not identify rows."""
+
+OFTEN = 3
+"""Numbers are categories if their values occur so often on average."""
+
+ID_SHARE = 0.9
+"""Text with more distinct values than this fraction of its rows is taken for an identifier of rows."""
+
+NOTHING = "nothing in it"
+ONE_VALUE = "one value only"
+IDENTIFIERS = "a different text in nearly every row"
+ROW_NUMBERS = "a number for each row"
+ALL_DATES = "dates or times"
+
+DAY = r"(0?[1-9]|[12]\d|3[01])"
+DATE = re.compile(rf"(\d{{4}}[-/.]{DAY}[-/.]{DAY}|{DAY}[-/]{DAY}[-/]\d\d(\d\d)?|{DAY}\.{DAY}\.\d{{4}})([T ]+\d\d?:.*)?")
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """A summary of some cells of one column.
+
+    Attributes:
+        name: The column's name.
+        num_cells: The number of cells that are not missing.
+        missing: The number of missing cells.
+        text: Whether the cells are text; booleans are the texts `False` and `True`.
+        values: The distinct values; None if there are more than ``MOST_VALUES``, or many numbers whose likelihood is
+            inferred.
+        declared: The categories that the column's type declares.
+        whole: Whether all are whole numbers.
+        span: The smallest and the largest number.
+        largest: The number of largest magnitude, and its place, such as `on line 7`.
+        odd: The first text that is not a number, and its place.
+        num_numbers: The number of texts that are numbers, or are meant to be.
+        dates: Whether all are dates or times, or texts that are dates.
+        repeated: Whether some number is known to occur twice.
+        words: The words of a column that is read as words.
+    """
+
+    name: str
+    num_cells: int
+    missing: int
+    text: bool = False
+    values: pd.Index | None = field(default_factory=lambda: pd.Index([]))
+    declared: tuple[str | float, ...] = ()
+    whole: bool = True
+    span: tuple[float, float] = (np.inf, -np.inf)
+    largest: tuple[float, str] = (0.0, "")
+    odd: tuple[str, str] | None = None
+    num_numbers: int = 0
+    dates: bool = False
+    repeated: bool = False
+    words: frozenset[str] | None = None
+
+    @property
+    def distinct(self) -> int:
+        """The number of distinct values; ``MOST_VALUES`` + 1 if there are too many to keep."""
+        return MOST_VALUES + 1 if self.values is None else len(self.values)
+
+    @property
+    def flags(self) -> bool:
+        """Whether the cells are booleans, or text that reads as booleans."""
+        return self.text and self.values is not None and {*self.values} <= {*FLAGS.values()}
+
+    @property
+    def light(self) -> Summary:
+        """The same summary without its values if they are many numbers, or texts that are read as words."""
+        if self.words is not None:
+            return replace(self, values=None, words=frozenset())
+        return self if self.text or self.distinct <= MOST_NUMBERS else replace(self, values=None)
+
+    def merge(self, other: Summary) -> Summary:
+        """The summary of the cells of both; both must be text, or both numbers."""
+        if not self.num_cells or not other.num_cells:
+            some, none = (self, other) if self.num_cells else (other, self)
+            return replace(some, missing=some.missing + none.missing)
+        both = None
+        if self.values is not None and other.values is not None:
+            new = other.values[self.values.get_indexer(other.values) < 0]
+            both = _keep_few(self.values.append(new)) if len(new) else self.values
+        return replace(
+            self,
+            num_cells=self.num_cells + other.num_cells,
+            missing=self.missing + other.missing,
+            values=both,
+            declared=tuple(dict.fromkeys((*self.declared, *other.declared))),
+            whole=self.whole and other.whole,
+            span=(min(self.span[0], other.span[0]), max(self.span[1], other.span[1])),
+            largest=max(self.largest, other.largest, key=lambda pair: abs(pair[0])),
+            odd=self.odd or other.odd,
+            num_numbers=self.num_numbers + other.num_numbers,
+            dates=self.dates and other.dates,
+            words=None if self.words is None or other.words is None else self.words | other.words,
+            repeated=self.repeated
+            or other.repeated
+            or (both is not None and len(both) < self.num_cells + other.num_cells),
+        )
+
+
+def summarise_column(
+    given: nw.Series[Any],
+    place: Callable[[int], str] = "in row {}".format,
+    *,
+    inferred: bool = False,
+    vectorizer: Any = None,
+) -> Summary:
+    """The summary of a column.
+
+    Args:
+        given: The cells.
+        place: The words for the place of a cell, from its position.
+        inferred: Whether the likelihood will be inferred, so that numbers with many values do not need them.
+        vectorizer: How text is split into words, if it is.
+
+    Raises:
+        DataError: for a type that no likelihood takes, and for whole numbers that floating point would round.
+    """
+    given = series.to_plain(given, coded=True)
+    cells = series.to_plain(given) if given.dtype in series.WITH_CATEGORIES else given
+    sort = series.sort_of(cells)
+    if series.are_missing(cells).all():
+        return Summary(cells.name, 0, len(cells))
+    if sort not in ("text", "flag"):
+        declared = tuple(series.declared_categories(given, text=False))
+        return replace(_of_numbers(cells, place, inferred and not declared), declared=declared)
+    dates, missing = cells.dtype in series.DATES, cells.null_count()
+    if dates and cells.n_unique() > MOST_VALUES:  # to write each as text would take long
+        return Summary(cells.name, len(cells) - missing, missing, text=True, values=None, dates=True)
+    codes, names = series.factorise(cells)
+    counts = np.bincount(codes[codes >= 0], minlength=len(names))
+    numeric = np.array([reads_as_number(name) for name in names])
+    meant = numeric | [is_meant_as_number(name) for name in names]
+    odd = None
+    if not numeric.all():
+        first = int(np.flatnonzero(codes == np.argmin(numeric))[0])  # the texts are in order of appearance
+        odd = (names[codes[first]], place(first))
+    return Summary(
+        cells.name,
+        int(counts.sum()),
+        len(cells) - int(counts.sum()),
+        text=True,
+        values=_keep_few(pd.Index(names, dtype=object)),
+        declared=tuple(series.declared_categories(given)),
+        odd=odd,
+        num_numbers=int(counts[meant].sum()),
+        dates=dates or all(DATE.fullmatch(name) for name in names),
+        words=None if vectorizer is None else vocabulary_of(vectorizer, names),
+    )
+
+
+def _of_numbers(cells: nw.Series[Any], place: Callable[[int], str], inferred: bool) -> Summary:
+    found = np.asarray(series.numbers(cells), np.float64)
+    present = found[~np.isnan(found)]
+    whole = bool((present == np.rint(present)).all())
+    low, high = float(present.min()), float(present.max())
+    farthest = int(np.argmax(np.abs(found) == max(-low, high)))
+    values = pd.unique(present)
+    repeated = len(values) < len(present)
+    # whole numbers without a repetition may be those of the rows
+    many = inferred and len(values) > MOST_NUMBERS and (repeated or not whole)
+    return Summary(
+        cells.name,
+        len(present),
+        len(found) - len(present),
+        values=None if many else _keep_few(pd.Index(values)),
+        repeated=repeated,
+        whole=whole,
+        span=(low, high),
+        largest=(float(found[farthest]), place(farthest)),
+    )
+
+
+def _keep_few(values: pd.Index) -> pd.Index | None:
+    return values if len(values) <= MOST_VALUES else None
+
+
+class Choice(NamedTuple):
+    """The likelihood of one column.
+
+    Attributes:
+        name: The column.
+        kind: Its likelihood, or `skip` if it is left out.
+        reason: Why; worded to follow "the column has".
+    """
+
+    name: str
+    kind: Kind
+    reason: str
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class InferredLikelihoods(Mapping[str, str]):
+    """What ``infer_likelihoods`` returns: the likelihood of each column by name, `skip` for columns that are left out.
+
+    Give it to ``NaiveBayesClassifier(likelihoods=...)``, or a dict of it with other choices. Its repr is a table.
+
+    Attributes:
+        choices: For each column its name, likelihood and reason.
+
+    Example:
+        >>> import pandas as pd, bayesnb as nb
+        >>> kinds = nb.infer_likelihoods(pd.DataFrame({"size": [1.5, 2.25, 3.5], "colour": ["red", "blue", "red"]}))
+        >>> dict(kinds), kinds.choices[1].reason
+        ({'size': 'normal', 'colour': 'categorical'}, 'text with 2 values')
+        >>> clf = nb.NaiveBayesClassifier(likelihoods={**kinds, "size": "histogram"})
+    """
+
+    choices: tuple[Choice, ...]
+
+    def __getitem__(self, name: str) -> str:
+        return {choice.name: choice.kind for choice in self.choices}[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (choice.name for choice in self.choices)
+
+    def __len__(self) -> int:
+        return len(self.choices)
+
+    def __repr__(self) -> str:
+        rows = [("column", "likelihood", "because it has"), *self.choices]
+        widths = [max(len(row[place]) for row in rows) for place in (0, 1)]
+        return "\n".join(f"{name:{widths[0]}}  {kind:{widths[1]}}  {reason}" for name, kind, reason in rows)
+
+
+def infer_likelihoods(frame: Table) -> InferredLikelihoods:
+    """The likelihood that suits the values of each column, and why.
+
+    Text is Categorical, and so are numbers whose column has the type of categories; whole numbers with at most 10
+    values, and any two numbers, if each occurs three times on average. Zeros and ones, and booleans, are Bernoulli;
+    other numbers Normal. Left out are columns with at most one value, text that differs in nearly every row, dates and
+    times, and numbers of rows. ``NaiveBayesClassifier``, `bayesnb fit` and `bayesnb compare` choose by the same rule;
+    by default the first two see Normal columns in two more ways (``nb.Views``), unless they are chosen: to give these
+    choices back to the estimator chooses Normal.
+
+    Args:
+        frame: A data frame of pandas, polars or pyarrow, without the column of classes.
+
+    Raises:
+        DataError: if it is not a data frame, or one of its columns holds nested values or several types.
+
+    Example:
+        >>> import pandas as pd, bayesnb as nb
+        >>> frame = pd.DataFrame({"size": [1.5, 2.25, 3.5], "colour": ["red", "blue", "red"], "ill": [1, 0, 1]})
+        >>> dict(nb.infer_likelihoods(frame))
+        {'size': 'normal', 'colour': 'categorical', 'ill': 'bernoulli'}
+    """
+    found = series.as_frame(frame)
+    if found is None:
+        raise DataError(f"infer_likelihoods takes a data frame, got {type(frame).__name__}: give named columns")
+    return InferredLikelihoods(tuple(infer(summarise_column(found[name])) for name in found.columns))
+
+
+def infer(column: Summary) -> Choice:
+    """The likelihood that suits a column."""
+    return Choice(column.name, *_infer(column))
+
+
+def _infer(column: Summary) -> tuple[Kind, str]:
+    distinct = column.distinct
+    if distinct < 2:
+        return SKIP, ONE_VALUE if distinct else NOTHING
+    if column.flags:
+        return "bernoulli", "true and false"
+    if column.text:
+        if column.dates:
+            return SKIP, ALL_DATES
+        if column.values is None or distinct > max(FEW, ID_SHARE * column.num_cells):
+            return SKIP, IDENTIFIERS
+        return "categorical", f"text with {distinct:,} values"
+    if column.declared and distinct <= max(FEW, ID_SHARE * column.num_cells):
+        return "categorical", f"{distinct:,} categories"
+    if inf in map(abs, column.span):
+        return "normal", "numbers, with an infinite one"
+    if distinct == 2 and column.span == (0.0, 1.0):
+        return "bernoulli", "zeros and ones"
+    if OFTEN * distinct <= column.num_cells and distinct <= (FEW if column.whole else 2):
+        return "categorical", f"{distinct} {'whole numbers' if column.whole else 'numbers'}"
+    return (SKIP, ROW_NUMBERS) if _are_row_numbers(column) else ("normal", "numbers")
+
+
+def _are_row_numbers(column: Summary) -> bool:
+    """Whether each whole number of a range occurs once, or half of them if rows were drawn from a table.
+
+    A row number reveals the class if rows are sorted by class. If there are too many values to keep, only the number
+    of cells is compared with the length of the range.
+    """
+    length = column.span[1] - column.span[0] + 1
+    if not column.whole or column.repeated or column.num_cells < 2 * FEW:
+        return False
+    return length == column.num_cells if column.values is None else column.num_cells >= length / 2
+
+
+def in_python(name: str, kind: str) -> str:
+    """How to choose a column's likelihood in Python."""
+    return f"likelihoods={{'{name}': '{kind}'}}"
+
+
+def on_command_line(name: str, kind: str) -> str:
+    """How to choose a column's likelihood on the command line."""
+    return f"--as {shlex.quote(f'{name}={kind}')}"
+
+
+def warnings_of(columns: Mapping[str, Summary], choices: Sequence[Column], how: Callable[..., str]) -> tuple[str, ...]:
+    """Sentences about columns whose likelihoods were inferred.
+
+    Args:
+        columns: Their summaries, by name.
+        choices: The columns, each with its likelihood.
+        how: What to write to choose another likelihood: ``in_python`` or ``on_command_line``.
+    """
+    found = [*filter(None, (_of_numbers_as_text(columns[choice.name]) for choice in choices))]
+    found += filter(None, (_of_similar(columns[choice.name]) for choice in choices if choice.kind == "categorical"))
+    for reason in (NOTHING, ONE_VALUE, IDENTIFIERS, ROW_NUMBERS, ALL_DATES):
+        names = [choice.name for choice in choices if choice.reason == reason]
+        if names:
+            noun, verb, be, it = ("column", "has", "is", "it") if len(names) == 1 else ("columns", "have", "are", "one")
+            keep = how(names[0], "normal" if reason == ROW_NUMBERS else "categorical")
+            advice = "" if reason in (NOTHING, ONE_VALUE) else f"; to keep {it}, write {keep}"
+            if reason == IDENTIFIERS:
+                advice += f", or, to count the words of its texts, {how(names[0], 'words')}"
+            found.append(f"{noun} {listing(names)} {verb} {reason} and {be} left out{advice}")
+    return tuple(found)
+
+
+def _of_numbers_as_text(column: Summary) -> str:
+    """A warning if most of a column's texts are numbers, and a few are not (`N/A`, `1,5`, `unknown`)."""
+    if column.odd is None or 2 * column.num_numbers < column.num_cells:
+        return ""
+    cell, place = column.odd
+    why = f", which {why_text(cell)}" if is_meant_as_number(cell) else ""
+    return f"column '{column.name}' is read as text because of '{cell}' {place}{why}"
+
+
+def _of_similar(column: Summary) -> str:
+    """A warning if two categories differ only in case or blanks."""
+    seen: dict[str, str] = {}
+    for value in column.values if column.text and column.values is not None else ():
+        other = seen.setdefault("".join(value.split()).casefold(), value)
+        if other != value:
+            return (
+                f"column '{column.name}' has the categories '{other}' and '{value}', which differ only in case or "
+                "blanks: write them alike if they are one"
+            )
+    return ""

@@ -1,0 +1,210 @@
+"""The result of ``explain``: contributions that add up to the log odds of the prediction, and tables of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import scipy.special
+
+from bayesnb.arrays._typing import Array
+from bayesnb.inspection._display_names import class_index
+from bayesnb.results._intervals import Interval
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class ExplanationIntervals(NamedTuple):
+    """Credible intervals given the parameters: ``prior`` [K], ``contributions`` [N, K, F], and their sum,
+    ``log_odds`` [N, K].
+
+    Example:
+        >>> import jax, bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1, 0], [1, 1], [0, 1], [0, 1]], [1, 1, 0, 0])
+        >>> found = nb.explain(post, [[1, 1]], key=jax.random.key(0), num_draws=100)
+        >>> low, high = found.intervals.log_odds
+        >>> found.intervals.contributions.low.shape, (low <= high).tolist()
+        ((1, 2, 2), [[True, True]])
+    """
+
+    prior: Interval
+    contributions: Interval
+    log_odds: Interval
+
+
+class Contribution(NamedTuple):
+    """One feature's contribution: its ``name``, its ``value`` in the row, its ``log_odds`` in nats, the ends of the
+    interval, NaN without one, and the value in words.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1, 0], [1, 1], [0, 1], [0, 1]], [1, 1, 0, 0])
+        >>> found = nb.explain(post, [[1, 1]], feature_names=["cough", "fever"], class_names=["well", "ill"])
+        >>> [(part.name, round(part.log_odds, 2)) for part in found.top()]
+        [('cough', 1.1), ('fever', -0.41)]
+    """
+
+    name: str
+    value: float
+    log_odds: float
+    low: float
+    high: float
+    value_name: str = ""
+
+    @property
+    def label(self) -> str:
+        """The name and the value."""
+        return f"{self.name} = {self.value_name}" if self.value_name else self.name
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """Log odds of K classes against one, for N rows, in F + 1 parts that add up to those of the prediction.
+
+    Attributes:
+        prior: The contribution of the class probabilities, [K].
+        contributions: The contribution of each feature, [N, K, F].
+        values: The rows' cells [N, F]; NaN for missing cells, and for terms of many cells.
+        intervals: Credible intervals of the parts and the log odds given the parameters; None without a key.
+        against: The class j that the others are compared with; its own log odds are 0.
+        level: The probability inside an interval, or None.
+        class_names: K names.
+        feature_names: F names.
+        value_names: The names of the codes 0, 1, ... of a feature, by its name.
+        blocks: The positions of each block's features.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1, 0], [1, 1], [0, 1], [0, 1]], [1, 1, 0, 0])
+        >>> found = nb.explain(post, [[1, 1]], feature_names=["cough", "fever"], class_names=["well", "ill"])
+        >>> found.contributions.round(2)  # nats for "ill", against "well"
+        array([[[ 0.  ,  0.  ],
+                [ 1.1 , -0.41]]])
+        >>> bool(abs(found.log_odds - (found.prior + found.contributions.sum(axis=2))).max() < 1e-9)
+        True
+    """
+
+    prior: Array
+    contributions: Array
+    values: Array
+    intervals: ExplanationIntervals | None
+    against: int
+    level: float | None
+    class_names: tuple[str, ...]
+    feature_names: tuple[str, ...]
+    value_names: Mapping[str, Sequence[object]]
+    blocks: dict[str, slice]
+
+    @cached_property
+    def log_odds(self) -> Array:
+        """log p(k | x) - log p(j | x), [N, K]: the sum of the prior and the contributions."""
+        return self.prior + self.contributions.sum(axis=2)
+
+    def of_row(self, row: int, of: int | str | None = None) -> int:
+        """The number of the class ``of``, by default the row's most probable one besides ``against``.
+
+        ValueError if there is no such row or class.
+        """
+        if not hasattr(row, "__index__") or not -len(self.contributions) <= row < len(self.contributions):
+            raise ValueError(f"row must be a number below {len(self.contributions)}, got {row!r}")
+        if of is not None:
+            return class_index(of, self.class_names, "of")
+        others = np.delete(np.arange(len(self.class_names)), self.against)
+        return int(others[self.log_odds[row, others].argmax()]) if others.size else self.against
+
+    def top(self, row: int = 0, count: int = 10, of: int | str | None = None) -> list[Contribution]:
+        """The contributions of largest magnitude in a row, the largest first; those of 0 are left out.
+
+        ``count`` is the maximum number of contributions; ``of`` and errors are as in ``of_row``.
+        """
+        k = self.of_row(row, of)
+        return [self._feature(row, k, f) for f in self._strongest(row, k, count)]
+
+    def parts(self, row: int = 0, count: int = 10, of: int | str | None = None) -> list[Contribution]:
+        """The class prior, ``top``, and the sum of all other features: parts that add up to the log odds."""
+        k = self.of_row(row, of)
+        shown = self._strongest(row, k, count)
+        parts = [Contribution("class prior", math.nan, float(self.prior[k]), *self._ends("prior", k))]
+        parts += [self._feature(row, k, f) for f in shown]
+        others = np.delete(self.contributions[row, k], shown)
+        if others.any():
+            name = f"{others.size} other feature{'s' * (others.size > 1)}"
+            parts.append(Contribution(name, math.nan, float(others.sum()), math.nan, math.nan))
+        return parts
+
+    def total(self, row: int = 0, of: int | str | None = None) -> Contribution:
+        """The log odds, as one ``Contribution``."""
+        k = self.of_row(row, of)
+        return Contribution("log odds", math.nan, float(self.log_odds[row, k]), *self._ends("log_odds", row, k))
+
+    def table(self, row: int = 0, count: int = 10, of: int | str | None = None) -> str:
+        """``parts`` and ``total`` as text; arguments as for ``top``."""
+        k, total = self.of_row(row, of), self.total(row, of)
+        level = f", {self.level:.3g} intervals" if self.level else ""
+        parts = [*self.parts(row, count, of), total]
+        width = max(len(part.label) for part in parts)
+        text = [f"{self.class_names[k]} against {self.class_names[self.against]}, row {row} [nats]{level}"]
+        for part in parts:
+            ends = "" if math.isnan(part.low) else f"  [{part.low:+.3f}, {part.high:+.3f}]"
+            text.append(f"  {part.label:{width}}  {part.log_odds:+9.3f}{ends}")
+        alone = "" if len(self.class_names) == 2 else " of the two"
+        return "\n".join([*text, f"  P({self.class_names[k]}){alone} = {scipy.special.expit(total.log_odds):.4g}"])
+
+    def to_frame(self) -> pd.DataFrame:
+        """The ``parts`` of each row and of each class but ``against``, a line each: `row`, `class`, and the fields of
+        ``Contribution``. The `log_odds` of a row and a class add up to those of the prediction.
+        """
+        import pandas as pd  # takes long to import
+
+        rows, classes, features = map(range, self.contributions.shape)
+        others = [k for k in classes if k != self.against]
+        found = ((n, k, part) for n in rows for k in others for part in self.parts(n, len(features), k))
+        lines = [(n, self.class_names[k], *part) for n, k, part in found]
+        return pd.DataFrame(lines, columns=["row", "class", *Contribution._fields])
+
+    def _repr_html_(self) -> str:
+        """What ``repr`` shows, as notebooks show it."""
+        import pandas as pd  # takes long to import
+
+        parts = [*self.parts(count=5), self.total()] if len(self.contributions) else []
+        lines = [(part.label, part.log_odds, part.low, part.high) for part in parts]
+        table = pd.DataFrame(lines, columns=["part", "log odds", "low", "high"]).dropna(axis=1, how="all")
+        title = escape("\n".join(repr(self).split("\n")[:2]))
+        return f"<pre>{title}</pre>{table.to_html(index=False, na_rep='', float_format='{:+.3f}'.format)}"
+
+    def __repr__(self) -> str:
+        """The sizes, and the strongest contributions of the first row."""
+        num_rows, num_classes, num_features = self.contributions.shape
+        level = f", level={self.level:g}" if self.level else ""
+        head = f"Explanation({num_rows} rows, {num_classes} classes, {num_features} features{level})"
+        return f"{head}\n{self.table(count=5)}" if num_rows else head
+
+    def _strongest(self, row: int, k: int, count: int) -> list[int]:
+        nats = self.contributions[row, k]
+        order = np.argsort(-np.abs(nats), kind="stable")[:count].tolist()
+        return [f for f in order if nats[f] != 0]
+
+    def _feature(self, row: int, k: int, f: int) -> Contribution:
+        ends = self._ends("contributions", row, k, f)
+        name, value = self.feature_names[f], float(self.values[row, f])
+        return Contribution(name, value, float(self.contributions[row, k, f]), *ends, self.value_name(name, value))
+
+    def _ends(self, part: str, *place: int) -> tuple[float, float]:
+        """The ends of one interval; NaN without intervals."""
+        if self.intervals is None:
+            return math.nan, math.nan
+        low, high = getattr(self.intervals, part)
+        return float(low[place]), float(high[place])
+
+    def value_name(self, feature: str, value: float) -> str:
+        """A feature's value in words; empty for NaN."""
+        if math.isnan(value):
+            return ""
+        words = self.value_names.get(feature)
+        return f"{value:.4g}" if words is None else str(words[int(value)])

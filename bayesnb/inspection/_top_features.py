@@ -1,0 +1,322 @@
+"""Rank features by what they add on average to the log odds of a class, over rows of that class.
+
+    sum_{j != k} p(j) / (1 - p(k)) E[log p(x_f | k) - log p(x_f | j) | y = k]
+
+This is the mean contribution in ``explain``. The expectations are Kullback-Leibler divergences, in closed form.
+Kullback and Leibler, On information and sufficiency (1951). Each word and each category is ranked separately; its value
+may be negative if it is less frequent in this class than in others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import singledispatch
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import rel_entr
+from jax.scipy.stats import norm
+
+from bayesnb.arrays._class_table import whole
+from bayesnb.arrays._compute import compute
+from bayesnb.arrays._placement import Array, allow_promotion, to_double
+from bayesnb.arrays._typing import Estimator, FeatureNames
+from bayesnb.families import (
+    Bernoulli,
+    Binomial,
+    Categorical,
+    Histogram,
+    Multinomial,
+    MultivariateNormal,
+    Normal,
+    NormalKnownVariance,
+    Poisson,
+    Views,
+)
+from bayesnb.families._base import Family, Params
+from bayesnb.families._tied_columns import TiedColumns
+from bayesnb.families.parts._bins import centres_of
+from bayesnb.inspection import _display_names as names
+from bayesnb.inspection._explain import has_word_terms
+from bayesnb.model._naive_bayes import NaiveBayes
+from bayesnb.numerics import _covariances as covariances
+from bayesnb.results._classifier import Classifier, PointEstimate, Posterior, class_probs, unwrap_pipeline
+from bayesnb.results._combine import raise_terms
+from bayesnb.rows import _arguments as arguments
+
+
+class TopFeature(NamedTuple):
+    """A feature's ``name``, the ``nats`` it adds on average, and its mean ``here``, in the class, and ``elsewhere``.
+
+    For a word or a category the mean is its probability; for a block of many columns it is NaN.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> fit = nb.fit_map(nb.NaiveBayes(nb.Multinomial.laplace(1.0)), [[3, 0, 1], [0, 2, 1]], [0, 1])
+        >>> top = nb.top_features(fit, 1, class_names=["junk", "ok"], feature_names=["free", "lunch", "now"])
+        >>> name, nats, here, elsewhere = top["junk"][0]
+        >>> name, round(nats, 2), round(here, 2), round(elsewhere, 2)
+        ('free', 0.7, 0.57, 0.17)
+    """
+
+    name: str
+    nats: float
+    here: float
+    elsewhere: float
+
+
+class TopFeatures(dict[str, list[TopFeature]]):
+    """Features by class name, the strongest first.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> fit = nb.fit_map(nb.NaiveBayes(nb.Multinomial.laplace(1.0)), [[3, 0, 1], [0, 2, 1]], [0, 1])
+        >>> top = nb.top_features(fit, 1, class_names=["junk", "ok"], feature_names=["free", "lunch", "now"])
+        >>> {name: features[0].name for name, features in top.items()}
+        {'junk': 'free', 'ok': 'lunch'}
+    """
+
+    def __repr__(self) -> str:
+        """The features of all classes as a table."""
+        width = max((len(part.name) for found in self.values() for part in found), default=0)
+        lines = []
+        for name, found in self.items():
+            lines.append(f"{name:{width + 2}}  {'nats':>9}  {'mean here':>11}  {'elsewhere':>11}")
+            lines += [f"  {f.name:{width}}  {f.nats:9.4g}  {f.here:11.4g}  {f.elsewhere:11.4g}" for f in found]
+        return "\n".join(lines)
+
+
+def top_features(
+    fit: Classifier | Estimator,
+    count: int = 10,
+    *,
+    class_names: Iterable[object] | None = None,
+    feature_names: FeatureNames | None = None,
+    value_names: Mapping[str, Sequence[object]] | None = None,
+) -> TopFeatures:
+    """The features, words or categories with the largest mean contribution to the log odds of each class.
+
+    For an exact posterior the parameters are taken at their means (a variance at rate / shape). The unit is nats; for a
+    word it is nats per word of a row, for a Binomial whose totals are given with the rows nats per trial.
+
+    Args:
+        fit: A ``PointEstimate`` or ``Posterior``; or a fitted ``NaiveBayesClassifier``, or a scikit-learn ``Pipeline``
+            that ends with one.
+        count: The maximum number of features for each class.
+        class_names, feature_names, value_names: As in ``explain``.
+
+    Raises:
+        ValueError: for another fit, for a single class, names that do not fit, and inside a JAX transformation.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> from sklearn.feature_extraction.text import CountVectorizer
+        >>> from sklearn.pipeline import make_pipeline
+        >>> pipeline = make_pipeline(CountVectorizer(), nb.NaiveBayesClassifier("multinomial"))
+        >>> texts = ["free offer", "free prize", "at lunch", "lunch offer"]
+        >>> pipeline = pipeline.fit(texts, ["junk", "junk", "ok", "ok"])
+        >>> [found[0].name for found in nb.top_features(pipeline).values()]
+        ['free', 'lunch']
+    """
+    found, _, known = unwrap_pipeline(fit)
+    own_classes, own_features, own_values = names.complete_names(known, class_names, feature_names, value_names)
+    if not isinstance(found, PointEstimate | Posterior):
+        raise ValueError(
+            f"top_features takes a PointEstimate or a Posterior, got {type(found).__name__}; for an AveragedPosterior, "
+            "give its attribute posterior"
+        )
+    arguments.check_counts(count=count)
+    arguments.require_known("top_features", found)
+    found = to_double(found)
+    params = found.params if isinstance(found, PointEstimate) else compute(_reference, found.model)
+    probs = class_probs(found)
+    classes = names.check_class_names(own_classes, probs.size)
+    if len(classes) < 2:
+        raise ValueError("the model has a single class: top_features compares two or more")
+    sizes = {b: int(size or 0) for b, size in found.columns().items()}
+    columns = names.check_column_names(own_features, sizes)
+    shown = names.prefix_repeated(columns)
+    words = names.check_value_names(own_values, found.model.families, columns, shown)
+    powers = (found.powers if isinstance(found, Posterior) else None) or {}
+    by_block, parts = found.model.block_params(params), []
+    labels, tables = list[str](), list[Array]()
+    for block, family in found.model.families.items():
+        if not columns[block]:
+            continue
+        tables.append(compute(_means, family, by_block[block]))
+        labels += _labels(family, block, shown[block], words, tables[-1].shape[1])
+        parts.append((family, by_block[block], powers.get(block, np.ones(1))))
+    if not parts:
+        raise ValueError("the model has no columns: top_features needs one or more")
+    here = np.concatenate(tables, axis=1)
+    result = TopFeatures()
+    for k, name in enumerate(classes):
+        one = np.arange(probs.size) == k
+        others = np.where(one, 0.0, probs)
+        others = others / others.sum() if others.any() else np.where(one, 0.0, 1.0 / (probs.size - 1))
+        possible = others > 0
+        divergences = [compute(_divergence, family, own, k, power) for family, own, power in parts]
+        nats = np.concatenate([others[possible] @ part[possible] for part in divergences])
+        table = np.stack([nats, here[k], others @ here], axis=1)
+        order = np.argsort(-nats, kind="stable")[:count]
+        result[name] = [TopFeature(labels[f], *table[f].tolist()) for f in order]
+    return result
+
+
+def _labels(
+    family: Family, block: str, columns: Sequence[str], value_names: Mapping[str, Any], num_terms: int
+) -> Sequence[str]:
+    """The names of a block's terms: the block itself, its columns, or the categories of each column."""
+    if family.one_feature and not has_word_terms(family):
+        return [block]
+    if num_terms == len(columns):
+        return columns
+    sizes = family.category_sizes(len(columns))
+    by_column = ((name, value_names.get(name, range(size))[:size]) for name, size in zip(columns, sizes, strict=True))
+    return [f"{name} = {value}" for name, values in by_column for value in values]
+
+
+@jax.jit
+def _means(family: Family, params: Params) -> Array:
+    with allow_promotion():
+        return means(family, params)
+
+
+FAR = 8.0
+"""Quadrature ends where a standard normal has a probability of 1e-15 beyond."""
+
+POINTS = 161
+"""Points of the quadrature, which converges exponentially in their number."""
+
+
+@singledispatch
+def means(family: Any, params: Params) -> Array:
+    """The mean of each term's cell in every class, [K, F]."""
+    return family.likelihood(params).mean
+
+
+@singledispatch
+def divergence(family: Any, params: Params, k: int) -> Array:
+    """E[log p(x_f | k) - log p(x_f | j) | y = k] for each term f and class j, [K, F]; by default by quadrature.
+
+    The cells are quantiles x(u) of class k at u = Phi(z), for z on a grid.
+    """
+    distribution = family.likelihood(params)
+    z = np.linspace(-FAR, FAR, POINTS)
+    try:
+        if distribution.event_shape or distribution.support.is_discrete:
+            raise NotImplementedError
+        x = jax.vmap(distribution.icdf)(jax.scipy.special.ndtr(z))[:, k]
+    except NotImplementedError:
+        raise ValueError(
+            f"top_features needs the divergence of {type(family).__name__} between classes, and has it by quadrature "
+            "only of likelihoods of real numbers with icdf: register a closed form, "
+            f"bayesnb.inspection._top_features.divergence.register({type(family).__name__})"
+        ) from None
+    log_prob = jax.vmap(distribution.log_prob)(jnp.broadcast_to(x[:, None], (POINTS, *distribution.batch_shape)))
+    weights = norm.pdf(z) * (z[1] - z[0])
+    return jnp.tensordot(weights, log_prob[:, k, None] - log_prob, axes=1)
+
+
+@singledispatch
+def raised_divergence(family: Any, params: Params, k: int, powers: Array) -> Array:
+    """``divergence`` of the terms raised to powers, [K, F]. Pure JAX."""
+    found = divergence(family, params, k)
+    if powers.shape[0] not in (1, found.shape[1]):  # a term for each category
+        powers = jnp.repeat(powers, np.array(family.category_sizes(powers.shape[0])))
+    return found * powers[None]
+
+
+means.register(Binomial, lambda _, params: params["probs"])
+
+
+@divergence.register(Bernoulli)
+def _of_trial(family: Any, params: Params, k: int) -> Array:
+    del family
+    p = params["probs"]
+    return rel_entr(p[k][None], p) + rel_entr(1.0 - p[k][None], 1.0 - p)
+
+
+@divergence.register(Binomial)
+def _(family: Any, params: Params, k: int) -> Array:
+    return jnp.atleast_2d(jnp.asarray(family.total_count or 1)) * _of_trial(family, params, k)
+
+
+means.register(Categorical, lambda family, params: family.join(params))
+means.register(Multinomial, lambda _, params: whole(params["probs"]))
+
+
+@divergence.register(Categorical)
+@divergence.register(Multinomial)
+def _(family: Any, params: Params, k: int) -> Array:
+    p = means(family, params)
+    return rel_entr(p[k][None], p)
+
+
+@divergence.register(Normal)
+def _(family: Any, params: Params, k: int) -> Array:
+    return _of_normals(params["loc"], family.as_table(params["variance"]), k)
+
+
+divergence.register(NormalKnownVariance, lambda family, params, k: _of_normals(params["loc"], family.variance, k))
+
+
+def _of_normals(loc: Array, variance: Array, k: int) -> Array:
+    variance = jnp.broadcast_to(variance, loc.shape)
+    off = variance == 0
+    variance = jnp.where(off, 1.0, variance)
+    ratio = variance[k][None] / variance
+    nats = 0.5 * (ratio - 1.0 - jnp.log(ratio) + jnp.square(loc[k][None] - loc) / variance)
+    return jnp.where(off, 0.0, nats)
+
+
+@means.register(MultivariateNormal)
+@means.register(TiedColumns)
+def _(family: Any, params: Params) -> Array:
+    return jnp.full((params[family.sites[0]].shape[0], 1), jnp.nan)
+
+
+@divergence.register(MultivariateNormal)
+def _(family: Any, params: Params, k: int) -> Array:
+    return covariances.divergence(params["loc"], family.as_table(params["covariance"]), k)[:, None]
+
+
+@divergence.register(Poisson)
+def _(family: Any, params: Params, k: int) -> Array:
+    del family
+    rate = params["rate"]
+    own = rate[k][None]
+    return rel_entr(own, rate) - own + rate
+
+
+means.register(Histogram, lambda family, params: (family.bin_probs(params) * _centres(family)[None]).sum(axis=-1))
+
+
+def _centres(family: Any) -> Array:
+    """The means of the bins, [D, G]."""
+    return centres_of(jnp.asarray(family.edges[0]), jnp.asarray(family.atoms[0]))
+
+
+@divergence.register(Histogram)
+def _(family: Any, params: Params, k: int) -> Array:
+    probs = family.bin_probs(params)
+    return rel_entr(probs[k][None], probs).sum(axis=-1)
+
+
+@raised_divergence.register(Views)
+def _(family: Any, params: Params, k: int, powers: Array) -> Array:
+    """The sum over bins of their terms, those of other views at the bins' centres."""
+    probs, centres = family.bin_probs(params), _centres(family).T
+    terms = raise_terms(family, family.log_likelihood_terms(params, centres).finite, powers, centres)
+    return jnp.einsum("dg,gjd->jd", probs[k], terms[:, k, None] - terms)
+
+
+@divergence.register(TiedColumns)
+def _(family: Any, params: Params, k: int) -> Array:
+    return divergence(family.wide, family.spread(params), k).sum(axis=1, keepdims=True)
+
+
+_reference = jax.jit(NaiveBayes.reference)
+_divergence = jax.jit(lambda family, params, k, powers: raised_divergence(family, params, k, powers))

@@ -1,0 +1,221 @@
+"""The observed sites as blocks of a model: the parameters of each by class, named and shaped as its family has them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayesnb.families._base import Family
+from bayesnb.recognition._classes import same
+from bayesnb.recognition._points import Observed, Points
+from bayesnb.recognition._program import NotNaiveBayes
+from bayesnb.recognition._reading import reading_of
+
+A_PLATE = "give each column its own, by a plate of columns"
+
+
+class Values(NamedTuple):
+    """A site's values at P points, [P, *shape], of which the last ``event`` axes are one draw."""
+
+    values: Any
+    event: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape at one point."""
+        return tuple(self.values.shape[1:])
+
+    @property
+    def unit(self) -> int:
+        """The number of elements of one draw."""
+        return int(np.prod(self.shape[len(self.shape) - self.event :]))
+
+
+@dataclass(frozen=True)
+class Block:
+    """An observed site: its family, and by short name the ``params`` at P points, [P, K, D, ...] or common, [P, D]."""
+
+    name: str
+    site: str
+    family: type[Family]
+    params: dict[str, Values]
+    common: tuple[str, ...]
+    shape: tuple[int, ...]
+    """Of one row."""
+    totals: Any
+    known: dict[str, Any]
+    """Parameters that are no latents but hyperparameters of the family, by short name, [K, D]."""
+    groups: tuple[int, ...] | None
+    """The group of each column, if columns share their parameters: then the tables have a column for each group."""
+
+    @property
+    def num_columns(self) -> int:
+        """D."""
+        return int(np.prod(self.shape))
+
+    def canonical(self, short: str) -> str:
+        """The model's name of a parameter."""
+        return f"{self.name}_{short}"
+
+    def prior_terms(self, short: str, canonical: Mapping[str, Any], num_classes: int) -> tuple[Any, ...]:
+        """The terms of a prior at parameters by canonical site; those of a common one have no class axis."""
+        values = {s: canonical[self.canonical(s)] for s in self.params}
+        reading = reading_of(self.family)
+        if short in self.common:
+            return reading.prior_terms(short, {s: values[s] for s in self.common})
+        repeated = {s: np.repeat(values[s][:, None], num_classes, axis=1) for s in self.common}
+        return reading.prior_terms(short, {**values, **repeated})
+
+    def rows(self, value: Any, totals: Any, mask: Any) -> Any:
+        """The block's cells [N, D] from the site's value; with their totals, if these differ between rows.
+
+        Cells that the ``mask`` leaves out are NaN.
+        """
+        cells = np.array(value, np.float64).reshape(len(value), -1)
+        if mask is not None:
+            seen = np.asarray(mask).reshape(len(cells), -1)
+            cells = np.where(seen, cells, np.nan)
+        if totals is not None and not self.family.one_feature and self.fixed_totals is None:
+            return cells, np.broadcast_to(np.asarray(totals, np.float64), np.shape(value)).reshape(cells.shape)
+        return cells
+
+    @property
+    def fixed_totals(self) -> tuple[int, ...] | None:
+        """The totals of each column, if all its observed cells have the same one."""
+        totals = self.totals.reshape(len(self.totals), -1)
+        largest = np.fmax.reduce(totals, axis=0)
+        same = (totals == largest) | (np.isnan(totals) & ~np.isnan(largest))
+        return tuple(largest.astype(int).tolist()) if same.all() else None
+
+
+def make_blocks(observed: dict[str, Observed], tables: dict[str, Any], num_classes: int) -> list[Block]:
+    """The blocks of the observed sites, given the parameters by class."""
+    names = ["x"] if len(observed) == 1 else [re.sub(r"\W", "_", site) for site in observed]
+    if len(set(names)) < len(names) or any(not name.isidentifier() for name in names):
+        raise NotNaiveBayes(f"the observed sites {list(observed)} need names that are different Python identifiers")
+    return [
+        _block(name, site, observed[site], tables[site], num_classes)
+        for name, site in zip(names, observed, strict=True)
+    ]
+
+
+def _block(name: str, site: str, cells: Observed, tables: dict[str, Any], num_classes: int) -> Block:
+    shape, common, params = tuple(np.shape(cells.value)[1:]), [], {}
+    if cells.family.one_feature and len(shape) != 1:
+        raise NotNaiveBayes(f"site {site!r} has cells of shape {shape} in each row: one vector a row is expected")
+    family, tables = reading_of(cells.family).simplify(tables)
+    family, fixed = _with_known(family, tables, site)
+    known = {short: values.reshape(num_classes, *_columns(family, short, shape)) for short, values in fixed.items()}
+    for short, values in tables.items():
+        if short in known:
+            continue
+        event, columns = reading_of(family).support(short).event_dim, _columns(family, short, shape)
+        table = values.reshape(len(values), num_classes, *columns, *values.shape[values.ndim - event :])
+        may_be_common = short == getattr(family, "may_be_common", "") and num_classes > 1
+        if may_be_common and same(table, table[:, :1]).all() and not same(table[0], table[-1]).all():
+            common.append(short)
+            table = table[:, 0]
+        params[short] = Values(table, event)
+    totals = cells.totals
+    if totals is not None:
+        totals = np.where(True if cells.mask is None else cells.mask, totals, np.nan)
+    whole = {s: v._replace(values=v.values[:, None]) if s in common else v for s, v in params.items()}
+    groups = None if family.one_feature else _groups(whole, site)
+    if groups is not None and common:
+        raise NotNaiveBayes(f"site {site!r}: its columns share their parameters, and so do its classes: {A_PLATE}")
+    if groups is not None:
+        family = _find_tied(family, site)
+        first = [groups.index(group) for group in range(max(groups) + 1)]
+        params = {short: values._replace(values=values.values[:, :, first]) for short, values in params.items()}
+    return Block(name, site, family, params, tuple(common), shape, totals, known, groups)
+
+
+def _groups(params: dict[str, Values], site: str) -> tuple[int, ...] | None:
+    """The group of each column, where those that have the same parameters at all points are one; None if none do."""
+    found: dict[tuple[int, ...], str] = {}
+    for short, values in params.items():
+        if "_" in short or same(values.values, values.values[:1]).all():
+            return None
+        rows = np.moveaxis(values.values, 2, 0).reshape(values.values.shape[2], -1)
+        _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(np.argsort(first))
+        found[tuple(order[group.ravel()].tolist())] = short
+    if len(found) > 1:
+        tied, free = (found[groups] for groups in sorted(found, key=lambda groups: len({*groups}))[:2])
+        raise NotNaiveBayes(
+            f"site {site!r}: its columns share their {tied}, but not their {free}: columns may share all parameters or "
+            f"none; {A_PLATE}"
+        )
+    groups = next(iter(found))
+    return None if len({*groups}) == len(groups) else groups
+
+
+def _find_tied(family: type[Family], site: str) -> type[Family]:
+    tied = {known.untied: known for known in Family.known.values() if hasattr(known, "untied")}
+    if family not in tied:
+        raise NotNaiveBayes(
+            f"site {site!r}: columns that share their parameters are recognised of "
+            f"{', '.join(known.__name__ for known in tied)} alone, not of {family.__name__}; {A_PLATE}"
+        )
+    return tied[family]
+
+
+def _columns(family: type[Family], short: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The number of columns of a parameter's table; none for a family of one feature, or for one column, `probs_3`."""
+    return () if family.one_feature or "_" in short else (int(np.prod(shape)),)
+
+
+def _with_known(family: type[Family], tables: dict[str, Any], site: str) -> tuple[type[Family], dict[str, Any]]:
+    """The family in which a parameter that is the same at all points is known, with its values, [K, ...]."""
+    known = {short: values[0] for short, values in tables.items() if same(values, values[:1]).all()}
+    if len(known) == len(tables):
+        raise NotNaiveBayes(
+            f"site {site!r} has no latent site among its parameters, only known numbers: nothing is to be learned "
+            f"there; give {' or '.join(map(repr, known))} a prior"
+        )
+    for short in known:
+        for special in Family.known.values():
+            if getattr(special, "known_parameter", None) == (family, short):
+                return special, {short: known[short]}
+    return family, {}
+
+
+def find_class_probs(points: Points, label: str) -> tuple[Values | None, Any]:
+    """The class probabilities as a canonical site, or fixed ones; both None if the label is an argument."""
+    if points.label is None:
+        return None, None
+    probs = points.label
+    if not same(probs, probs[:, :1]).all():
+        raise NotNaiveBayes(
+            f"site {label!r}, the label, has different probabilities in different rows: they may not depend on cells, "
+            "nor on other labels"
+        )
+    probs = probs[:, 0]
+    if same(probs, probs[:1]).all():
+        return None, probs[0]
+    return Values(probs, 1), None
+
+
+FILLED: Mapping[str, float] = {"loc": 0.0}
+"""Hyperparameters without effect, where a site has a prior of its own; the others are 1."""
+
+
+def make_family(block: Block, found: Mapping[str, Any]) -> Any:
+    """The family of a block with these hyperparameters."""
+    cls, given = block.family, {**found, **block.known}
+    given |= {name: FILLED.get(name, 1.0) for name, _ in cls.axes if name not in given and name != "scale"}
+    if block.common:
+        given[cls.may_be_common] = "shared"  # type: ignore[attr-defined]
+    fields = {field.name for field in cls.__dataclass_fields__.values()}  # type: ignore[attr-defined]
+    if "num_categories" in fields:
+        sizes = tuple(values.shape[-1] for values in block.params.values())
+        given["num_categories"] = sizes[0] if "probs" in block.params else sizes
+    if block.groups is not None:
+        given["columns"] = block.groups
+    if "total_count" in fields:
+        given["total_count"] = block.fixed_totals
+    return cls(**given)

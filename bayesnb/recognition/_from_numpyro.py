@@ -1,0 +1,314 @@
+"""Recognise a NumPyro program as Naive Bayes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from bayesnb.arrays._placement import allow_promotion, to_host
+from bayesnb.jaxpr_numpy import by_numpy
+from bayesnb.model._naive_bayes import NaiveBayes
+from bayesnb.model._spelling import Cells, Spelling
+from bayesnb.recognition._blocks import Block, find_class_probs, make_blocks, make_family
+from bayesnb.recognition._certificate import Certificate, Checks, certify
+from bayesnb.recognition._classes import Labels, count_classes, parameters_by_class, same
+from bayesnb.recognition._matching import CLASS_PROBS, Matches
+from bayesnb.recognition._points import Points
+from bayesnb.recognition._priors import Setting, conjugate_priors, known_or_hyper, own_prior
+from bayesnb.recognition._program import (
+    FROM_ZERO,
+    MOST_ROWS,
+    NO_LABEL,
+    NO_ROWS,
+    ONE_SITE,
+    NotNaiveBayes,
+    Program,
+    base_of,
+    numbers_of,
+)
+from bayesnb.recognition._reading import DIRICHLET, Reading, reading_of
+from bayesnb.recognition._rows import CHANGED, TOGETHER, compare_rows, hold_hyperparameters, make_source, shorten
+
+POINTS = 24
+"""Random points of the latents; more if a prior has more hyperparameters."""
+
+
+def from_numpyro(
+    fn: Callable[..., object],
+    model_args: tuple[object, ...] = (),
+    model_kwargs: Mapping[str, object] | None = None,
+    *,
+    label: str,
+) -> NaiveBayes:
+    """The `NaiveBayes` that a NumPyro program is; ``model.certificate`` says what was recognised, and what checked.
+
+    Its rows are what the program observes: ``model.rows(*args)``, which may be other numbers than the arguments.
+
+    Args:
+        fn: A NumPyro program: a function with ``sample`` sites for parameters, labels and features.
+        model_args, model_kwargs: Its arguments with example rows, as in NumPyro's ``log_density``.
+        label: The sample site of the labels, or the name of the argument that holds them; the class prior is then ours.
+
+    Raises:
+        NotNaiveBayes: a ValueError that names the site and the reason.
+
+    Example:
+        >>> import numpy as np, numpyro, numpyro.distributions as dist, bayesnb as nb
+        >>> def coins(x, y):
+        ...     theta = numpyro.sample("theta", dist.Beta(2.0, 2.0).expand([2]))
+        ...     numpyro.sample("x", dist.Bernoulli(theta[y]), obs=x)
+        >>> nb.from_numpyro(coins, (np.array([1, 1, 0]), np.array([0, 0, 1])), label="y")
+        NaiveBayes(Bernoulli(a=array[2, 1], b=array[2, 1]), class_concentration=array[2], num_classes=2)
+    """
+    if not callable(fn):
+        raise ValueError(f"fn must be a NumPyro program, a function, got {type(fn).__name__}")
+    if not isinstance(model_args, tuple):
+        raise ValueError(f"model_args must be a tuple of the program's arguments, got {type(model_args).__name__}")
+    with jax.enable_x64(True), allow_promotion(), by_numpy():
+        call: Any = fn
+        given = dict(model_kwargs or {})
+        while isinstance(call, partial):  # what it holds are arguments, too
+            call, model_args, given = call.func, call.args + model_args, {**call.keywords, **given}
+        program = Program(call, model_args, given, label).in_double()
+        return _recognise_beside_obstacles(fn, program)
+
+
+def _recognise_beside_obstacles(fn: Callable[..., object], program: Program) -> NaiveBayes:
+    """The model; NotNaiveBayes with every obstacle: what is refused is left out, and the rest is looked at again."""
+    obstacles: list[str] = []
+    recognised: dict[str, str] = {}
+    seen = {program.label, ""}
+    while True:
+        try:
+            return _recognise(fn, program, recognised)
+        except NotNaiveBayes as error:
+            last = error.site in seen
+            if not (obstacles and last):
+                obstacles.append(str(error))
+            if last:
+                raise NotNaiveBayes(*obstacles, recognised=recognised) from error.__cause__
+            seen.add(error.site)
+            program = replace(program, ignored=program.ignored | {error.site})
+
+
+def _recognise(fn: Callable[..., object], program: Program, recognised: dict[str, str]) -> NaiveBayes:
+    """The model; ``recognised`` is filled with what is recognised, by site."""
+    whole = _find_labels(program)
+    whole.program = hold_hyperparameters(whole)
+    labels = _some_rows(whole)
+    keys = jax.random.split(jax.random.key(1), POINTS)
+    first = labels.evaluate(labels.given, keys)
+    if not first.observed:
+        raise NotNaiveBayes(
+            f"the program has no observed site beside the label {program.label!r}: pass the example rows to it; a "
+            "regression of the label on them is another model"
+        )
+    if labels.site:
+        num_classes = np.asarray(first.label).shape[-1]
+    else:
+        highest = int(np.max(labels.old)) + 1 if labels.old is not None else 1
+        num_classes = count_classes(labels, highest, first, keys)
+    for extreme in () if whole.old is None else (int(whole.old.min()), int(whole.old.max())):
+        if not 0 <= extreme < num_classes:
+            advice = {-1: f": {NO_LABEL}", num_classes: f": {FROM_ZERO}"}.get(extreme, "")
+            raise NotNaiveBayes(
+                f"the labels reach {extreme}, and {program.label!r} has {num_classes} classes, 0 to {num_classes - 1}"
+                + advice
+            )
+    points, tables = parameters_by_class(labels, num_classes, keys)
+    blocks = make_blocks(points.observed, tables, num_classes)
+    needed = _points_needed(blocks, points)
+    if needed > len(keys):
+        keys = jax.random.split(jax.random.key(1), needed)
+        points, tables = parameters_by_class(labels, num_classes, keys)
+        blocks = make_blocks(points.observed, tables, num_classes)
+    class_probs, fixed = find_class_probs(points, program.label)
+    recognised |= {b.site: f"site {b.site!r}, {b.family.__name__}" for b in blocks}
+    matches = Matches(points, blocks, class_probs, _priors(labels, points), program.label)
+    if program.ignored:
+        raise NotNaiveBayes("the other sites are no obstacle")
+    matches.match_latents()
+    rows = {b.name: b.rows(points.observed[b.site].value, b.totals, points.observed[b.site].mask) for b in blocks}
+    label = program.label if labels.site else "label"
+    settings = [Setting(points.latents, {name: v.values for name, v in matches.canonical.items()})]
+    if matches.hyper:
+        settings = [_with_hyper(labels, matches, at, keys) for at in range(3)]
+    model, own = compose(matches, settings, num_classes, fixed, rows, label)
+    checks = certify(model, labels, blocks, points, whole)
+    found = compare_rows(labels, whole, [block.site for block in blocks])
+    certificate = _certificate(model, matches, labels, own, checks, found)
+    source, spelling = make_source(fn, whole, TOGETHER in found.values()), model.spelling
+    if not {CHANGED, TOGETHER}.isdisjoint(found.values()):
+        spelling = spelling._replace(observes=source.__name__)  # type: ignore[union-attr]
+    # numpy hyperparameters, whose precision no configuration changes
+    return to_host(model).with_sites(spelling, source=source, certificate=certificate)
+
+
+def _with_hyper(labels: Labels, matches: Matches, at: int, keys: Any) -> Setting:
+    """Points with the hyperparameters of one of them."""
+    values = {name: np.repeat(matches.latents[name].values[at, None], len(keys), axis=0) for name in matches.hyper}
+    latents = labels.evaluate(labels.given, jax.random.split(keys[at], len(keys)), values).latents
+    return Setting(latents, matches.parameters_of(latents))
+
+
+def _priors(labels: Labels, points: Points) -> dict[str, list[Any]]:
+    """The distribution of each latent, with known parameters, at the first two points."""
+    program, label = labels.program_with(labels.given), labels.of_site(labels.given)
+    values = [{name: site.values[point] for name, site in points.latents.items()} for point in (0, 1)]
+    runs = [program.trace(label | at, jax.random.key(2)) for at in values]
+    return {name: [base_of(run[name]["fn"]) for run in runs] for name in points.latents}
+
+
+def _points_needed(blocks: list[Block], points: Points) -> int:
+    """More points than any prior has coefficients, but those that are read off a Dirichlet."""
+    sizes = [
+        len(block.prior_terms(short, {block.canonical(s): v.values for s, v in block.params.items()}, 1))
+        for block in blocks
+        for short, values in block.params.items()
+        if not (values.event == 1 and any(s.concentration is not None for s in points.latents.values()))
+    ]
+    return max(sizes, default=0) + 6
+
+
+def _find_labels(program: Program) -> Labels:
+    """How to give the program labels."""
+    if any(np.shape(leaf)[:1] == (0,) for leaf in program.leaves if hasattr(leaf, "dtype")):
+        raise NotNaiveBayes(NO_ROWS)
+    trace = program.trace({})
+    site = trace.get(program.label)
+    if site is not None and site["type"] == "sample":
+        value, is_site = np.asarray(site["value"]), True
+        old = value if site["is_observed"] else None
+        if value.ndim == 0 or value.size != len(value):
+            raise NotNaiveBayes(
+                f"site {program.label!r}, the label, must have one value for each row, [N] or [N, 1], got shape "
+                f"{value.shape}"
+            )
+    else:
+        arguments = program.arguments
+        if program.label not in arguments:
+            names = [name for name, s in trace.items() if s["type"] == "sample"]
+            raise NotNaiveBayes(
+                f"label={program.label!r} is neither a sample site nor an argument of the program; its sites are "
+                f"{', '.join(names)}, its arguments {', '.join(arguments)}; if nothing draws the label, {ONE_SITE}"
+            )
+        given = arguments[program.label]
+        old, is_site = np.asarray(given), False
+        if numbers_of(given) is None or old.ndim == 0 or old.size != len(old):
+            raise NotNaiveBayes(
+                f"the argument {program.label!r} must be an array of labels, whole numbers from 0, one for each row, "
+                f"[N] or [N, 1], got a {type(given).__name__} of shape {old.shape} of {old.dtype}"
+            )
+        value = old
+    if not value.size:
+        raise NotNaiveBayes(NO_ROWS)
+    return Labels(program, value.shape, old, is_site, trace)
+
+
+def _some_rows(labels: Labels) -> Labels:
+    """The labels of the program with about ``MOST_ROWS`` rows, of every class, if its rows are arguments."""
+    if labels.num_rows <= MOST_ROWS or labels.old is None:
+        return labels
+    _, of_classes = np.unique(labels.old, return_index=True)
+    spread = np.linspace(0, labels.num_rows - 1, max(MOST_ROWS - len(of_classes), 2)).astype(int)
+    rows = np.union1d(of_classes, spread)
+    shorter = shorten(labels, rows)
+    if shorter is None:
+        return labels
+    try:
+        fewer = _find_labels(shorter)
+    except NotNaiveBayes:
+        return labels
+    return fewer if fewer.num_rows == len(rows) else labels
+
+
+def _certificate(
+    model: NaiveBayes, matches: Matches, labels: Labels, own: list[str], checks: Checks, found: dict[str, str]
+) -> Certificate:
+    lines = [f"{model.num_classes} classes, label {labels.program.label!r}"]
+    if not labels.site:
+        lines[0] += ", an argument of the program: the class prior is ours"
+    if CLASS_PROBS in own:
+        lines[0] += f", {matches.fed[CLASS_PROBS].parts[0]}, a prior of its own"
+    for block in matches.blocks:
+        family = model.families[block.name]
+        latent = "; the latents of missing cells are integrated out" * matches.points.observed[block.site].latent_cells
+        lines.append(f"site {block.site!r}: {type(family).__name__}, {block.num_columns} columns{latent}")
+        lines.append(f"  rows: {found[block.site]}")
+        lines += [f"  {short}: known" for short in block.known]
+        for short in block.params:
+            prior = "a prior of its own" if block.canonical(short) in own else "conjugate"
+            parts = dict.fromkeys(map(str, matches.fed[block.canonical(short)].parts))
+            lines += [f"  {short}: {part}, {prior}" for part in parts]
+    return Certificate(tuple(lines), checks.largest, checks.count)
+
+
+def compose(
+    matches: Matches, settings: list[Setting], num_classes: int, fixed: Any, rows: Any, label: str
+) -> tuple[NaiveBayes, list[str]]:
+    """The model, resolved unless it has hyperpriors, and the canonical sites with priors of their own.
+
+    ``fixed`` are known class probabilities; ``rows`` gives example cells by block.
+    """
+    own: dict[str, Any] = {}
+    families: dict[str, Any] = {}
+    hyper: dict[str, str] = {}
+
+    def find_prior(name: str, reading: Reading, short: str, terms: Any) -> dict[str, list[Any]]:
+        """Hyperparameters under each setting; none if the site has a prior of its own."""
+        prior_of, support = partial(reading.prior_of, short), reading.support(short)
+        values = conjugate_priors(matches, settings, name, terms, prior_of, support)
+        if values is None:
+            own[name] = own_prior(matches.fed[name], settings[0].latents, matches.priors, matches.site_names[name])
+        return values or {}
+
+    for block in matches.blocks:
+        found: dict[str, list[Any]] = {}
+        for short in block.params:
+            terms = partial(block.prior_terms, short, num_classes=num_classes)
+            for field, values in find_prior(block.canonical(short), reading_of(block.family), short, terms).items():
+                columns = zip(found[field], values, strict=True) if field in found else None
+                found[field] = values if columns is None else [np.concatenate(both, axis=-1) for both in columns]
+        known = {
+            field: known_or_hyper(matches, settings, values, f"{block.name}_prior_{field}", hyper)
+            for field, values in found.items()
+        }
+        families[block.name] = make_family(block, known)
+    concentration: Any = 1.0
+    if CLASS_PROBS in matches.fed:
+        of_probs = lambda at: DIRICHLET.prior_terms("probs", {"probs": at[CLASS_PROBS]})  # noqa: E731
+        of_classes = find_prior(CLASS_PROBS, DIRICHLET, "probs", of_probs)
+        if of_classes:
+            concentration = known_or_hyper(matches, settings, of_classes["concentration"], "class_concentration", hyper)
+    idle = [name for name in matches.hyper if name not in hyper]
+    for name in idle:
+        if same(matches.latents[name].values, matches.latents[name].values[:1]).all():
+            raise NotNaiveBayes(
+                f"site {name!r} has a fixed value, as by handlers.substitute: write the value in place of the site"
+            )
+    if idle:
+        raise NotNaiveBayes(
+            f"site {idle[0]!r} is not used: it is no parameter of an observed site, of the label or of a prior; leave "
+            "it out"
+        )
+    single = len(matches.blocks) == 1
+    model = NaiveBayes(
+        families["x"] if single else families,
+        class_concentration=concentration,
+        class_probs=fixed,
+        num_classes=num_classes,
+        priors=own or None,
+    )
+    if not hyper:
+        try:
+            model = model.resolve(rows["x"] if single else rows)
+        except ValueError as error:
+            raise NotNaiveBayes(f"the example rows do not fit their likelihoods: {error}") from error
+    cells = tuple(Cells(block.name, block.site, block.shape) for block in matches.blocks)
+    sites = tuple(matches.sites.values())
+    return model.with_sites(Spelling(label, sites, matches.canonical_sites, cells, tuple(hyper.items()))), list(own)

@@ -1,0 +1,199 @@
+"""A prediction is terms and a way to combine them: the five formulas of log p(y = k, x), [N, K].
+
+The terms t_nkf = log p(x_nf | y = k) are [N, K, F], those of given parameters or with the parameters integrated out.
+
+    sum          log p(k) + sum_f t_kf
+    powers       log p(k) + sum_f w_f t_kf
+    inclusion    log p(k) + sum_f log(p_f exp(t_kf) + (1 - p_f) exp(u_f)),    u of all classes as one
+    forests      log p(k) + sum_f t_kf + log Z(w r_k) / Z(w)
+    draws        log (1 / S) sum_s p_s(k) exp(sum_f t_skf)
+
+Powers w [F]: Zaidi, Cerquides, Carman and Webb, Alleviating naive Bayes attribute independence assumption by attribute
+weighting (2013). Inclusion, with probabilities p [F]: Dash and Cooper, Exact model averaging with naive Bayesian
+classifiers (2002). Forests, whose sum Z is over the edges' weights w and a row's ratios r_k [N, K, F, F]: Meila and
+Jaakkola, Tractable Bayesian learning of tree belief networks (2006). Draws [S, ...] of the parameters average the joint
+and not p(y | x), which would be wrong.
+
+No terms are laid out where their sum is a product of rows and tables. Powers and inclusion, too, change the tables of a
+predictive that are numpy's and of a known form: log probabilities of two values or of categories, and Student's t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import singledispatch
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.special
+
+from bayesnb.arrays._compute import compute, compute_rows
+from bayesnb.arrays._placement import Array, leading_size, on_host
+from bayesnb.families import Histogram
+from bayesnb.families._base import Family, Score
+from bayesnb.families._views import Views, by_view
+from bayesnb.families.priors._normal_inverse_gamma import raise_student
+from bayesnb.model._naive_bayes import NaiveBayes, Sites, joint, joint_score
+from bayesnb.numerics._log_prob import LogProb
+from bayesnb.primitives.products import Linear
+from bayesnb.primitives.products._linear_scores import predictive_tables, prepare_predictive
+from bayesnb.primitives.products._student import Student, log_student_mixture
+
+
+def sum_terms(class_probs: Array, terms: Mapping[str, LogProb]) -> LogProb:
+    """The sum from terms that are laid out, by block [N, K, F]. Pure JAX."""
+    return joint(class_probs, [jax.tree.map(lambda part: part.sum(-1), part) for part in terms.values()])
+
+
+def raise_to_powers(model: NaiveBayes, powers: Mapping[str, Array] | None) -> Score:
+    """The sum of terms times powers, by block [P], or [1] for the whole block; None means 1."""
+    if powers is None:
+        return prepare_predictive(model)
+    return joint_score(model.class_mean(), {b: raise_block(f, powers[b]) for b, f in model.families.items()})
+
+
+def average_inclusion(model: NaiveBayes, pooled: Mapping[str, Family], log_odds: Mapping[str, Array]) -> Score:
+    """The average over all subsets of the features that depend on the class, each with the log odds [D] that it does.
+
+    ``pooled`` are the same families fitted to all rows as one class.
+    """
+    scores = {b: mix_block(f, pooled[b], log_odds[b]) for b, f in model.families.items()}
+    return joint_score(model.class_mean(), scores)
+
+
+def add_forests(score: Score, log_ratio: Callable[[Any], Array], power: Array | float) -> Score:
+    """A score of the features as if they were independent, and the log ratio [N, K] of forests times its power."""
+
+    def of_rows(arrays: Any) -> LogProb:
+        found = score(arrays)
+        return LogProb(found.finite + power * log_ratio(arrays), found.zeros)
+
+    return of_rows
+
+
+def average_draws(of_draw: Callable[[Sites], LogProb], draws: Sites) -> LogProb:
+    """The mean over draws [S, ...] of p(y, x | draw), a function of one. Pure JAX."""
+    draws = jax.tree.map(jnp.asarray, draws)
+
+    def add(total: LogProb, draw: Sites) -> tuple[LogProb, None]:
+        return total.plus(of_draw(draw)), None
+
+    first, rest = jax.tree.map(lambda a: a[0], draws), jax.tree.map(lambda a: a[1:], draws)
+    total, _ = jax.lax.scan(add, of_draw(first), rest)
+    return LogProb(total.finite - jnp.log(leading_size(draws)), total.zeros)
+
+
+@singledispatch
+def raise_block(family: Any, powers: Array) -> Score:
+    """sum_d w_d log p(x_d | y = k), [N, K], of a block; of one that is seen by V views the powers are [V D]."""
+    if powers.shape[0] == 1:
+        predictive = prepare_predictive(family)
+        return lambda x: _times(powers[0], predictive(x))
+    tables = _host_tables(family, powers)
+    if isinstance(tables, Student):
+        return family.predictive_scorer(raise_student(tables, powers))
+    if tables is not None:
+        return _from_category_logs(family, tables, _category_logs(tables) * _of_categories(family, powers))
+    return lambda x: LogProb(compute_rows(_sum_raised, (family, powers), x), None)
+
+
+@raise_block.register(Views)
+def _(family: Any, powers: Array) -> Score:
+    return family.predictive_scorer(compute(_raised_tables, family, powers))
+
+
+def mix_block(family: Family, pooled: Family, log_odds: Array) -> Score:
+    """sum_d log(p_d p(x_d | y = k) + (1 - p_d) p(x_d)), [N, K], of a block; ``log_odds`` [D] are log(p / (1 - p))."""
+    tables, of_pooled = _host_tables(family, log_odds), _host_tables(pooled, log_odds)
+    if isinstance(tables, Student):
+        return lambda x: LogProb(log_student_mixture(tables, of_pooled, log_odds, x), None)
+    if tables is not None:
+        odds = _of_categories(family, log_odds)
+        depends = scipy.special.log_expit(odds) + _category_logs(tables)
+        free = scipy.special.log_expit(-odds) + _category_logs(of_pooled)
+        return _from_category_logs(family, tables, np.logaddexp(depends, free))
+    return lambda x: LogProb(compute_rows(_sum_mixed, (family, pooled, log_odds), x), None)
+
+
+def _times(power: Array, score: LogProb) -> LogProb:
+    return LogProb(power * score.finite, score.zeros)
+
+
+def _host_tables(family: Family, by_feature: Array) -> Any:
+    """The predictive's tables if they are numpy's, and of Student's t or of log probabilities by category, or None."""
+    if not on_host(family, by_feature):
+        return None
+    tables = predictive_tables(family)
+    by_category = isinstance(tables, Linear | LogProb) and all(table_sizes(family, len(by_feature)))
+    return tables if by_category or isinstance(tables, Student) else None
+
+
+def _category_logs(tables: Linear | LogProb) -> Array:
+    """log p(category | k), [K, S]: the columns' categories end to end."""
+    if isinstance(tables, LogProb):
+        return tables.finite
+    failure: Any = tables.offset
+    return np.stack([failure, failure + tables.coefficients[0]], axis=-1).reshape(len(failure), -1)
+
+
+def _from_category_logs(family: Family, tables: Linear | LogProb, logs: Array) -> Score:
+    """The score of rows by other log probabilities of the categories, [K, S]."""
+    if isinstance(tables, LogProb):
+        return family.predictive_scorer(LogProb(logs, None))
+    failure, success = logs[:, ::2], logs[:, 1::2]
+    return family.predictive_scorer(Linear((success - failure,), failure))
+
+
+@singledispatch
+def table_sizes(family: Any, num_columns: int) -> tuple[int, ...]:
+    """The entries of each column in ``predictive_tables`` that are log probabilities; by default its categories."""
+    return family.category_sizes(num_columns)
+
+
+table_sizes.register(Histogram, lambda family, num_columns: (family.cells,) * num_columns)
+
+
+def _of_categories(family: Family, by_feature: Array) -> Array:
+    """Numbers by feature [D], repeated for each category, [S]."""
+    return np.repeat(by_feature, table_sizes(family, len(by_feature)))
+
+
+@singledispatch
+def side_by_side(family: Family, terms: Array, x: Array) -> Array:
+    """The terms of a block's rows [N, K, F] by view, [N, K, V, F]; of V views those of the others beside them."""
+    del family, x
+    return terms[:, :, None]
+
+
+side_by_side.register(Views, lambda family, terms, x: family.side_by_side(terms, x))
+
+
+def raise_terms(family: Family, terms: Array, powers: Array, x: Array) -> Array:
+    """The terms of a block's rows [N, K, F] raised to powers [P], or [1] for the whole block. Pure JAX."""
+    return (side_by_side(family, terms, x) * by_view(family, powers)[None, None]).sum(axis=2)
+
+
+def mixture_terms(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:
+    """The terms of the average over subsets, [N, K, D]. Pure JAX."""
+    log_odds = log_odds[None, None]
+    depends = jax.nn.log_sigmoid(log_odds) + family.log_predictive_terms(x)
+    free = jax.nn.log_sigmoid(-log_odds) + pooled.log_predictive_terms(x)
+    # a missing cell adds log(p + 1 - p) = 0
+    return jnp.logaddexp(depends, free)
+
+
+@jax.jit
+def _raised_tables(family: Any, powers: Array) -> Any:
+    return family.raised_tables(by_view(family, powers))
+
+
+@jax.jit
+def _sum_raised(family: Family, powers: Array, x: Array) -> Array:
+    return raise_terms(family, family.log_predictive_terms(x), powers, x).sum(axis=-1)
+
+
+@jax.jit
+def _sum_mixed(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:
+    return mixture_terms(family, pooled, log_odds, x).sum(axis=-1)

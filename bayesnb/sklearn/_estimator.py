@@ -1,0 +1,382 @@
+"""The scikit-learn estimator: labels of any type, arrays and data frames, and a choice of fits by name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import Any, Self
+
+import jax
+import numpy as np
+import pandas as pd
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bayesnb.arrays._placement import is_sparse
+from bayesnb.arrays._typing import ArrayLike, ByColumn, ByLabel, LabelsLike, Rows, Table
+from bayesnb.families import Family
+from bayesnb.frames._blocks import AnySchema
+from bayesnb.frames._choices import AUTO, takes_sparse
+from bayesnb.frames._classes import names_of
+from bayesnb.frames._columns import SKIP
+from bayesnb.frames._schema import Schema
+from bayesnb.frames._series import Array, Frame, label
+from bayesnb.model._naive_bayes import NaiveBayes
+from bayesnb.results._classifier import Classifier
+from bayesnb.results._decisions import decide
+from bayesnb.rows._arguments import check_factors
+from bayesnb.rows._model_statistics import ModelStatistics, discount, merge, places_of
+from bayesnb.rows._sufficient_statistics import follow
+from bayesnb.sklearn import _settings as settings
+from bayesnb.sklearn._incremental import IncrementalClassifier, Which
+from bayesnb.sklearn._rows import add_batch, check_features, check_rows, take_away, takes_counts
+from bayesnb.validation._temper import temper_fitted
+
+
+class NaiveBayesClassifier(IncrementalClassifier):
+    """Naive Bayes as a scikit-learn estimator.
+
+        pi ~ Dirichlet(1),   theta_kd ~ its likelihood's conjugate prior,   p(y = k, x) = pi_k prod_d p(x_d | theta_kd)
+
+    X is an array [N, D], a sparse matrix (`bernoulli` and `multinomial`), or a data frame of pandas, polars or pyarrow,
+    whose columns may have different likelihoods. Rows of a frame may also be a list of dicts by column name, and to
+    predict one row a dict, `{"age": 31}`; each has all columns of the fit. A missing cell (NaN, null or None) drops its
+    factor, which marginalises it exactly; so does a category that was not in the fitted rows.
+
+    A column of text is read as words by ``likelihoods={"message": "words"}``, or by a ``CountVectorizer`` or a
+    ``HashingVectorizer`` of one's own: a Multinomial block of sparse counts, whose vocabulary grows in ``partial_fit``.
+    The prior is over all words that were fitted, in any split; words that were not are dropped in prediction. A missing
+    text is one without words. With ``likelihoods="words"`` X may be a list or a series of texts.
+
+    X may be a list or a dict of blocks, such as ``{"words": counts, "numbers": frame}``, each with its own entry in
+    ``likelihoods``. Words that a ``ColumnTransformer`` counts: docs/how_to/text_column.md.
+
+    Args:
+        likelihoods: `auto`: for each column of a frame the likelihood that suits its values, as ``infer_likelihoods``
+            shows; for an array Bernoulli for each column of zeros and ones in 10 or more rows, and numbers for all
+            others (see ``temper``). Or one of `bernoulli`, `categorical` (codes 0, 1, ...), `normal`, `histogram`
+            (numbers of any distribution), `poisson`, `multinomial`, `words` or `character n-grams` (of columns of text)
+            for all columns; a list of them, one per column; a dict of them, or of families or vectorizers, by name or
+            by patterns such as `pixel_*`; `auto` chooses for other columns, and columns that share one family object
+            form one block; for an array a dict by position, ranges of them, and `*` for all others; a family, such as
+            ``nb.MultivariateNormal()``, for all columns as one block; or a ``NaiveBayes`` with its own priors, such as
+            ``nb.from_numpyro`` gives, whose blocks are the columns in its order, or blocks by name. A column that is
+            `skip` is left out. For blocks a list, or a dict by block, of any of these.
+        method: `posterior`, the exact posterior predictive; `map`, the joint mode; `mle`; `nuts`; `empirical`, the
+            posterior under a learned prior, which on pixels and words may predict worse (see ``fit_empirical``);
+            `averaged`, the average over all subsets of features.
+        class_prior: Class probabilities: `uniform`, [K] in the order of ``classes_``, or a dict by label; the default
+            learns them. ``predict_proba(X, class_prior=...)`` and ``with_class_prior`` change them after a fit.
+        class_weight: `balanced`, or a dict of weights by label, 1 for labels that it leaves out: p(y = k) becomes
+            proportional to the weight times what it is without, or, if `balanced`, the same for all classes. Only the
+            class prior changes: weights on the rows would also make the parameters of heavy classes look better known
+            than they are, and inflate the evidence. The decisions of `mle` are those of weighted rows where classes
+            share no parameter.
+        smoothing: l > 0, or l >= 0 for `map` and `mle`. Pseudo-counts of each category and word, so that predictions
+            use (count + l) / (n + l C); pseudo-rows for numbers. `histogram` averages over its own.
+        forgetting: The factor in [0, 1] by which each row of ``partial_fit`` discounts all rows before it, in order; 1
+            forgets nothing. ``fit`` counts all rows alike. ``nb.fit_forgetting`` learns it.
+        temper: Learn one power (True) or one per feature (`per_feature`) from the exact leave-one-out predictions, to
+            reduce over-confidence if features depend on each other; for `posterior` and `empirical`. None: where `auto`
+            found numbers, for `posterior`, ``fit`` learns powers per feature of all columns, and the numbers are
+            ``nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram())``, for the best probabilities on small tables
+            (docs/probabilities.md); but Normal if another column is chosen to be `normal`. False: the exact posterior,
+            with Normal numbers and no powers. So it is by default, too, with more than 30 classes, or where N rows, K
+            classes and F columns and views make N (K - 1) F exceed 4 million, so that learning takes long; beside
+            sparse Bernoulli blocks; and in ``partial_fit`` if its first batch has fewer than 50 rows. It keeps the
+            cells of that batch, without powers: ``nb.temper(clf, X, y, per_feature=True)`` learns them at the end.
+        missing: None: whether a cell is missing says nothing of the class. `informative`: it does, and is a Bernoulli
+            feature of its own, "age is missing", of each column with missing cells in the first rows, also if its
+            likelihood leaves it out, but not if `skip` does. Or a dict of `informative` and None by column, pattern or
+            position, which ``partial_fit`` needs to be the fit of all rows in any split.
+        random_state, num_samples: The seed, and the number of draws per chain, for `nuts`.
+
+    Attributes:
+        classes_, class_count_: Labels [K], sorted, and the sums of their rows' weights.
+        fit_: The result of the method: a ``Posterior``, ``PointEstimate`` or ``Draws``.
+        likelihoods_: The likelihood of each column, or `skip`, by name; `normal` also where it is one of three views.
+        statistics_: The sufficient statistics; ``partial_fit`` merges more into them.
+        missing_evidence_: How much the class explains which cells are missing, by column (``missing``): the log Bayes
+            factor, as in ``feature_inclusion``.
+        n_features_in_, feature_names_in_: As in scikit-learn.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> clf = nb.NaiveBayesClassifier(likelihoods=["normal", "categorical"])
+        >>> clf = clf.fit([[5.1, 0], [4.9, 1], [6.3, 2], [5.9, 2]], ["no", "no", "yes", "yes"])
+        >>> clf.predict([[5.0, float("nan")], [6.0, 2]]).tolist()
+        ['no', 'yes']
+    """
+
+    schema_: AnySchema
+    fit_: Classifier
+    _declared = False
+    """Whether ``classes`` of ``partial_fit`` are all there will be."""
+
+    _rows = check_rows
+
+    def __init__(
+        self,
+        likelihoods: str | Family | NaiveBayes | Sequence[object] | ByColumn = AUTO,
+        *,
+        method: str = "posterior",
+        class_prior: ArrayLike | ByLabel[float] | None = None,
+        class_weight: str | ByLabel[float] | None = None,
+        smoothing: float = 1.0,
+        forgetting: float = 1.0,
+        temper: bool | str | None = None,
+        missing: str | ByColumn | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        num_samples: int = 1000,
+    ) -> None:
+        self.likelihoods = likelihoods
+        self.method = method
+        self.class_prior = class_prior
+        self.class_weight = class_weight
+        self.smoothing = smoothing
+        self.forgetting = forgetting
+        self.temper = temper
+        self.missing = missing
+        self.random_state = random_state
+        self.num_samples = num_samples
+
+    def partial_fit(
+        self, X: Table, y: LabelsLike, classes: LabelsLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit these rows together with all earlier rows, unless ``temper`` is set; see ``IncrementalClassifier``.
+
+        Classes need not be declared: one that appears later joins, and the fit is that of all classes declared in the
+        first call, without a second look at earlier rows. Labels of a ``class_prior`` by label are known from the
+        start. With ``classes`` in the first call a label that is not among them is refused; in a later call they may
+        add some, and are then all.
+
+        Likelihoods are inferred from the first rows and kept, with a warning where all rows together suggest others;
+        priors that follow from the data are those of all rows so far, as in a fit of them.
+        Powers that ``fit`` has learned are left out, with a warning, and views of numbers keep their cells.
+        With declared likelihoods any split into batches, in any order, gives the fit of all rows; `histogram` keeps the
+        edges that it finds in the first batch, so give a large one, or ``nb.Histogram(edges=...)``. With ``forgetting``
+        each row discounts all rows before it, those of its own batch as well, so that any split of rows in order is the
+        same.
+        """
+        return add_batch(self, X, y, classes, sample_weight)
+
+    def forget(self, X: Table, y: LabelsLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Take rows away that were fitted: what remains is the fit without them, to rounding (``nb.subtract``).
+
+        Likelihoods, categories and classes stay those of all rows that were ever fitted; a class without rows left is
+        one that no row shows.
+
+        Args:
+            X: Rows [N, D] that were among the fitted ones, encoded as they were.
+            y: Their labels [N].
+            sample_weight: The weights [N] with which they were fitted.
+
+        Raises:
+            ValueError: if these rows cannot have been fitted, or powers were learned; the fit stays as it was.
+        """
+        check_is_fitted(self, "fit_")
+        return take_away(self, X, y, sample_weight)
+
+    def with_class_prior(self, class_prior: ArrayLike | ByLabel[float] | None) -> Self:
+        """A copy for a population with these class probabilities, given as to the constructor; ValueError if invalid.
+
+        It is fitted to the same rows, and rows that ``partial_fit`` adds do not change its class probabilities.
+        """
+        check_is_fitted(self, "fit_")
+        probs = settings.ordered_probs(class_prior, self.classes_)
+        if probs is None:
+            raise ValueError("class_prior must be 'uniform', probabilities or a dict of them by label, got None")
+        moved = copy(self)
+        moved.fit_ = self.fit_.with_class_probs(probs)
+        moved.class_prior = moved.prior_of_fit_ = class_prior
+        moved.class_weight = None
+        return moved
+
+    def predict(self, X: Table, costs: ArrayLike | ByLabel[ByLabel[float]] | None = None) -> Array:
+        """The most probable label of each row, [N]; with ``costs`` the one of least expected cost (``nb.decide``).
+
+        ``costs`` are [K, K] in the order of ``classes_``, a row for each true class and a column for each decision, or
+        a dict of dicts by label, ``{true: {decision: cost}}``; what it leaves out is 0 for the true label, else 1.
+        """
+        rows = self.encoded(X)
+        if costs is None:
+            return self.classes_[self.fit_.predict(rows)]
+        decisions = decide(self.fit_.predict_proba(rows), settings.costs_by_label(costs, self.classes_))
+        return self.classes_[np.asarray(decisions.labels)]
+
+    def predict_proba(self, X: Table, class_prior: ArrayLike | ByLabel[float] | None = None) -> Array:
+        """p(y = k | x), [N, K]; with ``class_prior``, given as to the constructor, for another population."""
+        rows = self.encoded(X)
+        fit = self if class_prior is None else self.with_class_prior(class_prior)
+        return np.asarray(fit.fit_.predict_proba(rows))
+
+    def predict_log_proba(self, X: Table, class_prior: ArrayLike | ByLabel[float] | None = None) -> Array:
+        """log p(y = k | x), [N, K]; ``class_prior`` as for ``predict_proba``."""
+        rows = self.encoded(X)
+        fit = self if class_prior is None else self.with_class_prior(class_prior)
+        return np.asarray(fit.fit_.predict_log_proba(rows))
+
+    def predict_joint_log_proba(self, X: Table) -> Array:
+        """log p(y = k, x), [N, K], including multinomial coefficients."""
+        return np.asarray(self.fit_.log_joint(self.encoded(X)))
+
+    def encoded(self, X: Table) -> Rows:
+        """Checked rows, encoded as ``fit_`` takes them, by block if the columns have different likelihoods."""
+        if not hasattr(self, "fit_"):
+            check_is_fitted(self, "fit_")  # which takes as long as the prediction of a row
+        self.require_prior_of_fit()
+        schema = self.schema_
+        plain = schema.plain.encode(X) if isinstance(schema, Schema) and schema.named else None
+        if plain is not None:
+            return plain
+        rows = check_features(self, X, reset=False)
+        if isinstance(rows, Frame) and not schema.named:
+            cells = rows.to_numpy()
+            cells = np.where(pd.isna(cells), np.nan, cells) if cells.dtype == object else cells  # pd.NA is no number
+            rows = validate_data(self, cells, reset=False, dtype="numeric", ensure_all_finite=False)
+        return schema.encode(rows)
+
+    def require_prior_of_fit(self) -> None:
+        """Raise ValueError if ``class_prior`` was set to something else after the fit."""
+        given: Any = self.class_prior
+        of_fit = getattr(self, "prior_of_fit_", given)
+        if given is not of_fit and not np.array_equal(given, of_fit):
+            raise ValueError(
+                f"class_prior was set to {given!r} after the fit, which had {of_fit!r}: "
+                "fit again, or set it back and set clf.fit_ = clf.fit_.with_class_probs(...)"
+            )
+
+    def learned(
+        self,
+        schema: Schema,
+        classes: Array,
+        model: NaiveBayes,
+        statistics: ModelStatistics,
+        some: tuple[Rows, Array] | None = None,
+    ) -> Self:
+        """Fit the statistics of rows with this schema and these classes, counted under the ``specification``.
+
+        Where the default learns powers, these are from ``some`` of the rows, encoded, and their classes' numbers.
+
+        Raises:
+            ValueError: if ``temper`` is set, which needs all rows.
+        """
+        if self.temper:
+            raise ValueError("temper needs all rows at once: fit them in Python, or use nb.temper after the fit")
+        self._set(schema, classes, model, statistics)
+        if some is not None:
+            self.fit_ = temper_fitted(self.fit_, *some, per_feature=True)
+        self.n_features_in_ = len(schema.names)
+        self.feature_names_in_ = np.array(schema.names, dtype=object)
+        return self
+
+    @property
+    def known_names(self) -> dict[str, object]:
+        """The names of classes, columns and their values, as ``nb.explain`` and ``nb.top_features`` take them."""
+        check_is_fitted(self, "fit_")
+        columns, single = self.schema_.names_by_block, self.fit_.model.single
+        features = columns["x"] if single else columns
+        names = {"column_names": self.schema_.names, "value_names": self.schema_.value_names}
+        return {"class_names": [label(value) for value in self.classes_.tolist()], "feature_names": features, **names}
+
+    @property
+    def class_count_(self) -> Array:
+        """Sums of weights by class [K]."""
+        return np.asarray(self.statistics_.class_counts)
+
+    @property
+    def likelihoods_(self) -> dict[str, str]:
+        """The likelihood of each column, or `skip`, by name."""
+        return dict(zip(self.schema_.names, self.schema_.kinds, strict=True))
+
+    @property
+    def missing_evidence_(self) -> dict[str, float]:
+        """log p(missing | y) / p(missing) of each column whose missing cells are informative, by its name.
+
+        With n1k missing and n0k other cells in class k, B the Beta function and Beta(l, l) the prior, it is
+        sum_k log B(l + n1k, l + n0k) / B(l, l) - log B(l + sum_k n1k, l + sum_k n0k) / B(l, l).
+        """
+        check_is_fitted(self, "fit_")
+        model = self._model(self.schema_, self.classes_, views=False)
+        return settings.missing_evidence(self.schema_, model, self.statistics_)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        shown = copy(self)
+        if isinstance(self.likelihoods, Mapping):
+            shown.likelihoods = dict(self.likelihoods)  # InferredLikelihoods print as a table
+        parameters = super(NaiveBayesClassifier, shown).__repr__(N_CHAR_MAX)
+        parameters = " ".join(line.strip() for line in parameters.splitlines())
+        if not hasattr(self, "schema_"):
+            return parameters
+        counts = Counter(self.likelihoods_.values())
+        left_out = counts.pop(SKIP, 0)
+        kinds = [f"{count} {kind}" for kind, count in counts.most_common()]
+        return f"{parameters}: {', '.join([*kinds, *([f'{left_out} left out'] if left_out else [])])}"
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = takes_sparse(self.likelihoods)
+        # the total of partly missing counts is unknown, and a covariance with missing cells has no closed form
+        whole_rows = isinstance(self.likelihoods, Family) and self.likelihoods.one_feature
+        tags.input_tags.allow_nan = not (whole_rows or self.likelihoods == "multinomial")
+        tags.input_tags.positive_only = tags.classifier_tags.poor_score = takes_counts(self)
+        return tags
+
+    def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, which: Which) -> None:
+        settings.require_temper(self.temper, self.method)
+        check_factors(self.forgetting, [], "forgetting")
+        more = which == "more"
+        earlier = (self.schema_, getattr(self, "_summaries", None)) if more else (None, None)
+        given, summaries = settings.schema_of(X, self.likelihoods, self.missing, *earlier)
+        encoded = given.encode(X)
+        powers: bool | str = False
+        if more:
+            model = self._model(given, classes, views=settings.has_views(self.schema_, self.fit_.model), again=True)
+        else:
+            asked = self.method, self.smoothing, given, classes, self.class_prior, self.likelihoods
+            sparse = [block for block, x in encoded.items() if is_sparse(x)] if isinstance(encoded, dict) else []
+            of_rows: dict[str, Any] = {"num_rows": len(codes), "sparse": sparse, "first_batch": which == "first"}
+            model, powers = settings.plan(*asked, temper=self.temper, **of_rows)
+        schema, statistics = given.count(model, encoded, codes, weight)
+        if schema is not given:
+            model = self._model(schema, classes, views=settings.has_views(given, model), again=more)
+        if more:
+            before = self.schema_.spread(self.statistics_.named(None), schema)
+            if len(classes) > len(self.classes_):
+                before = before.spread_classes(places_of(classes.tolist(), self.classes_.tolist()))
+            statistics = merge(discount(before, float(self.forgetting) ** len(codes)), statistics)
+        self._set(schema, classes, model, statistics, powers, (encoded, codes, weight))
+        self._summaries = summaries
+        self._declared = self._declared and more
+
+    def _model(self, schema: AnySchema, classes: Array, *, views: bool, again: bool = False) -> NaiveBayes:
+        """The specification for this schema and these classes; ``again`` so that statistics merge with the fitted."""
+        asked = self.method, self.smoothing, schema, classes, self.class_prior, self.likelihoods
+        model = settings.specification(*asked, views=views)
+        return follow(model, self.statistics_) if again else model
+
+    def _set(
+        self,
+        schema: AnySchema,
+        classes: Array,
+        model: NaiveBayes,
+        statistics: ModelStatistics,
+        powers: bool | str = False,
+        rows: tuple[Any, ...] = (),
+    ) -> None:
+        """Fit, learn ``powers`` from the rows, then set the fitted attributes, so that an error leaves them unchanged.
+
+        ``rows`` are those of the statistics, encoded, with their classes' numbers and their weights.
+        """
+        options: dict[str, Any] = {}
+        if self.method == "nuts":
+            key = jax.random.key(check_random_state(self.random_state).randint(2**31))
+            options = {"key": key, "num_samples": self.num_samples, "progress_bar": False}
+        weight = settings.weight_by_class(self.class_weight, classes)
+        fit: Any = settings.FITS[self.method](model, statistics=statistics.named(None), **options)
+        if powers:
+            fit = temper_fitted(fit, *rows, per_feature=powers == "per_feature")
+        fit = fit if weight is None else settings.weigh_classes(fit, weight)
+        self.classes_, self.schema_, self.statistics_ = classes, schema, statistics.named(names_of(classes))
+        self.fit_, self.prior_of_fit_ = fit, self.class_prior

@@ -1,0 +1,276 @@
+"""The estimator's parameters, and what they make of a schema: the model, and what is learned where nobody chose.
+
+One rule for the estimator, for files and for comparisons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesnb.arrays._placement import Array
+from bayesnb.families import Family
+from bayesnb.families._views import shares, start_powers, with_views
+from bayesnb.fits._averaged import feature_inclusion, fit_averaged
+from bayesnb.fits._closed_form import fit_map, fit_mle, fit_posterior
+from bayesnb.fits._empirical import fit_empirical
+from bayesnb.fits._nuts import fit_nuts
+from bayesnb.frames._blocks import AnySchema, BlocksSchema, make_schema
+from bayesnb.frames._choices import with_indicators
+from bayesnb.frames._columns import MISSING
+from bayesnb.frames._series import DataError, closest
+from bayesnb.model._naive_bayes import NaiveBayes
+from bayesnb.results._classifier import Classifier, PointEstimate, Posterior
+from bayesnb.results._draws import Draws
+from bayesnb.rows._arguments import check_class_probs, is_number
+from bayesnb.rows._sufficient_statistics import ModelStatistics
+from bayesnb.validation._leave_one_out import one_in
+
+BOUNDS = (1e-100, 1e15)
+"""Range of positive smoothing; outside it, rounding loses the pseudo-counts or the counts."""
+
+FITS: dict[str, Callable[..., Classifier]] = {
+    "posterior": fit_posterior,
+    "map": fit_map,
+    "mle": fit_mle,
+    "nuts": fit_nuts,
+    "empirical": fit_empirical,
+    "averaged": fit_averaged,
+}
+
+COMPARED_AS = {"full Bayes": "posterior", "learned prior": "empirical", "MAP": "map", "MLE": "mle", "NUTS": "nuts"}
+"""The methods by their names in a comparison and in prose."""
+
+TEMPERED = ("tempered", "feature weights", "temper", "per_feature")
+"""Names of tempered fits elsewhere; here it is an argument."""
+
+MOST_CLASSES, MOST_CELLS, MOST_PRODUCTS = 30, 1 << 22, 2_000_000_000
+"""Powers of single features are learned by default if there are no more classes, and if the rows' evidence, N (K - 1) F
+numbers, and its products with itself, F times as many, are no more: what takes seconds."""
+
+FEWEST_ROWS = 50
+"""A first batch of fewer rows is too small to find cells in."""
+
+
+def missing_evidence(schema: AnySchema, model: NaiveBayes, statistics: ModelStatistics) -> dict[str, float]:
+    """The log Bayes factor of each indicator of missing cells, by its column, under the priors of the model."""
+    if isinstance(schema, BlocksSchema) or not schema.informative:
+        return {}
+    family, counts = model.families[MISSING], statistics.blocks[MISSING]
+    alone = NaiveBayes({MISSING: family}, num_classes=model.num_classes)
+    found = feature_inclusion(alone, statistics=ModelStatistics(statistics.class_counts, {MISSING: counts}))
+    factors = np.asarray(found.log_bayes_factor[MISSING]).tolist()
+    return {schema.names[place]: factor for place, factor in zip(schema.informative, factors, strict=True)}
+
+
+def ordered_probs(given: Any, classes: Array) -> Array | None:
+    """The probabilities of ``class_prior`` in the order of the classes [K]; None if they are learned.
+
+    Raises:
+        ValueError: for invalid probabilities, or labels other than the classes.
+    """
+    given = given.to_dict() if isinstance(given, pd.Series) else given
+    if isinstance(given, str) and given == "uniform":
+        return np.full(len(classes), 1.0 / len(classes))
+    if isinstance(given, str):
+        raise ValueError(
+            f"class_prior must be None, 'uniform', probabilities or a dict of them by label, got {given!r}"
+        )
+    if isinstance(given, Mapping):
+        labels = classes.tolist()
+        if set(given) != set(labels):
+            raise ValueError(f"class_prior must have a probability for each of the labels {labels}, got {list(given)}")
+        given = [given[label] for label in labels]
+    return None if given is None else check_class_probs(given, len(classes), name="class_prior")
+
+
+def weight_by_class(given: Any, classes: Array) -> Array | str | None:
+    """The weights of the classes [K], "balanced", or None.
+
+    Raises:
+        ValueError: for a label that is not a class, and weights that are not positive and finite.
+    """
+    if given is None or (isinstance(given, str) and given == "balanced"):
+        return given
+    if not isinstance(given, Mapping):
+        raise ValueError(f"class_weight must be None, 'balanced' or a dict of weights by label, got {given!r}")
+    labels = classes.tolist()
+    others = [label for label in given if label not in labels]
+    if others:
+        raise ValueError(
+            f"class_weight has a weight for {others[0]!r}, which is not among the labels {labels}: leave it out or, "
+            "where partial_fit is to see it later, declare them, classes=[...]"
+        )
+    if not all(is_number(value) and value > 0 for value in given.values()):
+        raise ValueError(f"class_weight must be positive, finite numbers, got {dict(given)}")
+    return np.array([given.get(label, 1.0) for label in labels], float)
+
+
+def weigh_classes(fit: Classifier, weight: Array | str) -> Classifier:
+    """The fit whose class probabilities are weighted, or all the same ("balanced")."""
+    if isinstance(fit, PointEstimate | Draws):
+        probs = np.asarray(fit.model.class_probs_of(fit.params)).reshape(-1, fit.model.num_classes or 1).mean(axis=0)
+    else:
+        probs = np.asarray(fit.model.class_mean())
+    probs = np.ones(len(probs)) if isinstance(weight, str) else probs * weight
+    return fit.with_class_probs(probs / probs.sum())
+
+
+def costs_by_label(given: Any, classes: Array) -> Any:
+    """The costs [K, K] in the order of the classes, from a dict of dicts by label; other costs unchanged.
+
+    Raises:
+        ValueError: for a label that is not a class.
+    """
+    labels = classes.tolist()
+    if not isinstance(given, Mapping):
+        if np.ndim(given) == 2 and np.shape(given)[1] != len(labels):
+            raise ValueError(f"costs must have a column for each of the {len(labels)} labels, got {np.shape(given)}")
+        return given
+    costs = 1.0 - np.eye(len(labels))
+    for true, of_decisions in given.items():
+        if not isinstance(of_decisions, Mapping):
+            raise ValueError(f"costs of {true!r} must be a dict of numbers by decision, got {of_decisions!r}")
+        for decision, cost in of_decisions.items():
+            if true not in labels or decision not in labels:
+                raise ValueError(f"costs name {true!r} and {decision!r}, and the labels are {labels}")
+            if not is_number(cost):
+                raise ValueError(f"costs of {true!r} must be finite numbers, got {cost!r} for {decision!r}")
+            costs[labels.index(true), labels.index(decision)] = cost
+    return costs
+
+
+def require(method: Any, smoothing: Any) -> None:
+    """Raise ValueError if the method is unknown or the smoothing is invalid for it."""
+    if not isinstance(method, str) or method not in FITS:
+        name = method if isinstance(method, str) else ""
+        hint = f"; here it is called '{COMPARED_AS[name]}'" if name in COMPARED_AS else closest(name, FITS)
+        if name in TEMPERED:
+            hint = (
+                "; tempering is an argument of NaiveBayesClassifier, temper=True or 'per_feature', or "
+                "nb.temper(clf, X, y) after a fit"
+            )
+        raise ValueError(f"method must be one of {', '.join(FITS)}, got {method!r}{hint}")
+    number = not isinstance(smoothing, bool) and isinstance(smoothing, int | float | np.number)
+    may_be_zero = method in ("map", "mle")
+    low, high = BOUNDS
+    if not number or not (low <= smoothing <= high or (smoothing == 0 and may_be_zero)):
+        least = "0 or " * may_be_zero + f"{low:g}"
+        raise ValueError(
+            f"smoothing must be a number from {least} to {high:g} for method {method!r}, got {smoothing!r}"
+        )
+
+
+def require_temper(how: Any, method: str) -> None:
+    """Raise ValueError if the fits of the method cannot be tempered so."""
+    if how is not None and how not in (True, False, "per_feature"):
+        raise ValueError(f"temper must be True, False, 'per_feature' or None, got {how!r}")
+    if how and method not in ("posterior", "empirical"):
+        raise ValueError(f"temper needs method 'posterior' or 'empirical', got '{method}'")
+
+
+def schema_of(
+    X: Any, likelihoods: Any, missing: Any, before: AnySchema | None, seen: Any = None
+) -> tuple[AnySchema, Any]:
+    """The schema of checked rows, and what later rows need to know of their values; see ``make_schema``."""
+    if missing is not None and isinstance(likelihoods, NaiveBayes):
+        raise DataError(
+            f"missing={missing!r} adds a block, and likelihoods is a model with blocks of its own: add a "
+            "Bernoulli block to it, and zeros and ones for missing cells to X"
+        )
+    if isinstance(likelihoods, NaiveBayes):
+        likelihoods = likelihoods.families["x"] if likelihoods.single else likelihoods.families
+    schema, summaries = make_schema(X, likelihoods, before, seen)
+    return with_indicators(schema, X, missing, before), summaries
+
+
+def specification(
+    method: Any,
+    smoothing: Any,
+    schema: AnySchema,
+    classes: Array,
+    class_prior: Any = None,
+    likelihoods: Any = None,
+    *,
+    views: bool = False,
+) -> NaiveBayes:
+    """The model for rows with this schema: Dirichlet(l) priors, or Dirichlet(1 + l) for the MAP.
+
+    If the ``likelihoods`` are a model itself, it is that one, with its own priors. With ``views`` numbers that
+    were inferred are seen by three views.
+
+    Raises:
+        ValueError: for a method or smoothing that ``require`` refuses, and for invalid probabilities.
+    """
+    require(method, smoothing)
+    if isinstance(likelihoods, NaiveBayes):
+        if likelihoods.num_classes not in (None, len(classes)):
+            raise ValueError(
+                f"the model has {likelihoods.num_classes} classes, and y has {len(classes)}: leave num_classes out, or "
+                "declare the labels in partial_fit, classes=[...]"
+            )
+        probs = ordered_probs(class_prior, classes)
+        return likelihoods if probs is None else likelihoods.with_class_probs(probs)
+    # the MLE ignores the prior, but a model must have one
+    families = schema.likelihoods(1.0 if method == "mle" else float(smoothing), laplace=method == "map")
+    own = inferred_blocks(schema) if views else set()
+    if isinstance(families, Family):
+        families = with_views(families) if own else families
+    else:
+        families = {block: with_views(family) if block in own else family for block, family in families.items()}
+    return NaiveBayes(families, num_classes=len(classes), class_probs=ordered_probs(class_prior, classes))
+
+
+def plan(
+    method: Any,
+    smoothing: Any,
+    schema: AnySchema,
+    classes: Array,
+    class_prior: Any = None,
+    likelihoods: Any = None,
+    *,
+    num_rows: int,
+    temper: bool | str | None,
+    sparse: Collection[str] = (),
+    first_batch: bool = False,
+) -> tuple[NaiveBayes, bool | str]:
+    """The ``specification``, and which powers are learned from so many rows, as ``temper`` says.
+
+    If nothing else was asked, inferred numbers have three views and every feature a power, where that takes seconds and
+    each of the blocks that are ``sparse`` matrices is one feature. A ``first_batch``, whose fit is to be changed by
+    others, has views and no powers.
+    """
+    make = partial(specification, method, smoothing, schema, classes, class_prior, likelihoods)
+    numbers = [column for columns in schema.blocks.values() for column in columns if column.kind == "normal"]
+    if temper is not None or method != "posterior" or not any(column.inferred for column in numbers):
+        return make(), temper or False
+    if first_batch:
+        return make(views=num_rows >= FEWEST_ROWS), False
+    model, widths = make(views=True), {block: len(names) for block, names in schema.names_by_block.items()}
+    features = sum(len(start_powers(family, widths[block])) for block, family in model.families.items())
+    cells = num_rows // one_in(num_rows) * (len(classes) - 1) * features
+    dense = all(model.families[block].one_feature for block in sparse)
+    learns = dense and len(classes) <= MOST_CLASSES and cells <= MOST_CELLS and cells * features <= MOST_PRODUCTS
+    return (model, "per_feature") if learns else (make(), False)
+
+
+def has_views(schema: AnySchema, model: NaiveBayes) -> bool:
+    """Whether some numbers were inferred and are seen by several views."""
+    return any(len(shares(model.families[block])[0]) > 1 for block in inferred_blocks(schema) & {*model.families})
+
+
+def inferred_blocks(schema: AnySchema) -> set[str]:
+    """The blocks whose columns' likelihoods were all inferred."""
+    return {block for block, columns in schema.blocks.items() if all(column.inferred for column in columns)}
+
+
+def has_powers(fit: Classifier) -> bool:
+    """Whether powers of the features were learned from the rows of the fit."""
+    if not isinstance(fit, Posterior) or fit.powers is None:
+        return False
+    start = fit.prior.start_powers()
+    return start is None or not all(np.array_equal(fit.powers[block], start[block]) for block in start)

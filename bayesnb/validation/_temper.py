@@ -1,0 +1,262 @@
+"""Temper a posterior: powers on the features' likelihoods, learned on exact leave-one-out predictions.
+
+Features that depend on each other within a class count the same evidence twice, which makes predictions overconfident.
+Parameter uncertainty does not correct this; powers do:
+
+    p(k | x)  is proportional to  p(k) prod_d p(x_d | k)^w_d
+
+`bayesnb compare` calls this its methods `tempered` and `feature weights`.
+
+One power T for all features (an inverse temperature; the class prior stays) maximises the leave-one-out log likelihood
+plus log N(log T; 0, 1). It is at most 1: rows that leave-one-out predicts without error would favour ever larger ones.
+
+One power per feature, w_d = T (1 + delta_d) >= 0 with delta_d ~ N(0, scale^2), is a multinomial logit whose covariates
+are the left-out log ratios of the features, convex in delta at that T. The scale, at most 1, has the largest
+evidence by Laplace's approximation: with few rows it becomes small, and single rows are not overfitted. Zaidi,
+Cerquides, Carman and Webb, Alleviating naive Bayes attribute independence assumption by attribute weighting (2013),
+weight features similarly, but without leaving rows out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+from operator import itemgetter
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy  # scipy.optimize is loaded on first use
+
+from bayesnb.arrays._loops import one_blas_thread
+from bayesnb.arrays._placement import Array, is_traced, promote_dtypes
+from bayesnb.arrays._typing import ArrayLike, Estimator, LabelsLike, Table
+from bayesnb.families._views import power_groups
+from bayesnb.forests._posterior import ForestPosterior
+from bayesnb.frames._classes import codes_among, plain_labels
+from bayesnb.results._classifier import Posterior, unwrap
+from bayesnb.rows import _arguments as arguments
+from bayesnb.rows._labelled_rows import LabelledRows, label_rows
+from bayesnb.validation import _temper_in_jax as temper_in_jax
+from bayesnb.validation._leave_one_out import LeftOutRatios, fitted_rows, left_out_log_ratios, softmax
+from bayesnb.validation._temper_in_jax import LOG_TEMPERATURES, SCALES, TOO_LOW
+
+MOST_NEWTON = 500
+"""The most features for which the loss's matrix of second derivatives is computed."""
+
+MOST_STEPS, SMALLEST_GAIN = 50, 1e-4
+"""The most steps of Newton's method, and the predicted gain in nats below which a step is the last."""
+
+Fit = TypeVar("Fit", bound=Posterior | ForestPosterior | Estimator)
+
+
+def temper(
+    posterior: Fit, X: Table, y: LabelsLike, *, per_feature: bool = False, sample_weight: ArrayLike | None = None
+) -> Fit:
+    """The same fit with one power, or one per feature, on the features' likelihoods; learned without held-out data.
+
+    The ``powers`` of the result are by block, [D] or [V D], or [1] if the whole block has one power. The common power
+    is at most 1; a feature's own may be larger. ``Views`` of which one is a ``Normal`` learn its powers and the others'
+    apart, and take half of each. Predictions use the powers; parameters, their draws, p(x) and the evidence are those
+    of the model.
+
+    A fit of ``fit_forests`` keeps its forests: the log ratio by which they change p(x, k) is one feature more, with a
+    power of its own also if all others share one.
+
+    Of more than 20,000 rows, the powers are learned on every second, third, ... of each class, so that 10,000 to 20,000
+    remain; each is left out of the fit to all rows.
+
+    Inside ``jit``, ``vmap`` and ``grad`` it runs as well, in pure JAX: a fit each for many customers, say.
+
+    Args:
+        posterior: An exact fit, of ``fit_posterior``, ``fit_empirical`` or ``fit_forests``; or a fitted
+            ``NaiveBayesClassifier``: the result is a copy of it.
+        X: The rows of the fit.
+        y: Their labels, integers [N], or those of the classifier.
+        per_feature: Learn a power of each feature around the common one; a Multinomial or MultivariateNormal block is
+            one feature, and ``Views`` have V powers a column, around its share of them.
+        sample_weight: The weights of the fit [N]; a row of weight w is w rows, of which one is left out.
+
+    Raises:
+        ValueError: if X, y and sample_weight are not the fitted rows (not checked inside JAX), for soft labels,
+            and of forests in a JAX transformation.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[flag] * 4 for flag in (0, 0, 1, 1, 1, 0)], [0, 0, 0, 1, 1, 1]  # one column, four times
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), X, y)
+        >>> [fit.predict_proba([[1] * 4]).round(2) for fit in (post, nb.temper(post, X, y))]
+        [array([[0.16, 0.84]]), array([[0.38, 0.62]])]
+    """
+    inner, rows = unwrap(posterior, X)
+    if inner is not posterior:
+        classifier: Any = posterior
+        codes = codes_among(classifier.classes_, plain_labels(y))
+        inner = temper(inner, rows, codes, per_feature=per_feature, sample_weight=sample_weight)
+        return _with_fit(classifier, inner, per_feature)
+    if not isinstance(posterior, Posterior | ForestPosterior):
+        raise ValueError(
+            f"temper takes a Posterior, as fit_posterior returns, got {type(posterior).__name__}; a "
+            "NaiveBayesClassifier needs method 'posterior' or 'empirical'"
+        )
+    arguments.require_integer_labels("temper takes", y)
+    tempered: Any
+    if is_traced(posterior, X, y, sample_weight) and isinstance(posterior, Posterior):
+        tempered = _raise_in_jax(posterior, label_rows(posterior.model, X, y, sample_weight), per_feature)
+        return tempered
+    arguments.require_known("temper of forests", posterior, X, y, sample_weight)
+    forest = posterior if isinstance(posterior, ForestPosterior) else None
+    exact: Any = posterior if forest is None else forest.posterior
+    tempered, power = _raise(exact, fitted_rows(exact, X, y, sample_weight), per_feature, forest)
+    return tempered if forest is None else replace(forest, posterior=tempered, power=power)
+
+
+def temper_fitted(posterior: Any, X: Any, y: Any, weight: Any = None, *, per_feature: bool) -> Posterior:
+    """``temper`` on rows that are known to be those of the fit, or one in ``one_in`` of them, sorted by class."""
+    return _raise(posterior, label_rows(posterior.model, X, y, weight), per_feature, None)[0]
+
+
+def _raise(
+    exact: Posterior, rows: LabelledRows, per_feature: bool, forest: ForestPosterior | None
+) -> tuple[Posterior, Any]:
+    """The fit with powers that these of its rows suggest, and the power of the forests' log ratio."""
+    table = left_out_log_ratios(exact, rows, by_feature=per_feature, forest=forest)
+    with one_blas_thread():
+        if per_feature:
+            powers = learn_powers(table, _power_groups(exact, table))
+        else:
+            powers = np.full(table.ratios.shape[2], learn_temperature(table))
+            if forest is not None:
+                features, ratio = 1.0 + learn_deviations(table.with_one_feature(), powers[0])
+                powers *= np.append(np.full(len(powers) - 1, features), ratio)
+    of_forest = powers[-1] if forest is not None else None
+    return _with_powers(exact, table.sizes, powers, per_feature), of_forest
+
+
+@promote_dtypes
+def _raise_in_jax(exact: Posterior, rows: LabelledRows, per_feature: bool) -> Posterior:
+    """The same of a ``Posterior`` in pure JAX."""
+    arrays, labels = jax.tree.map(jnp.asarray, (rows.arrays, rows.labels))
+    rows = replace(rows, arrays=arrays, labels=labels)
+    table = temper_in_jax.left_out_log_ratios(jax.tree.map(jnp.asarray, exact), rows, by_feature=per_feature)
+    if per_feature:
+        powers = temper_in_jax.learn_powers(table, _power_groups(exact, table))
+    else:
+        powers = jnp.full(table.ratios.shape[2], temper_in_jax.learn_temperature(table))
+    return _with_powers(exact, table.sizes, powers, per_feature)
+
+
+def _with_powers(exact: Posterior, sizes: dict[str, int], powers: Any, per_feature: bool) -> Posterior:
+    """The fit with powers [F] of blocks of these sizes, end to end, of ``Views`` relative to their shares."""
+    start = exact.prior.start_powers() if per_feature else None
+    ends = np.cumsum(list(sizes.values()))
+    by_block = {name: powers[end - size : end] for (name, size), end in zip(sizes.items(), ends, strict=True)}
+    return replace(exact, powers={name: own if start is None else start[name] * own for name, own in by_block.items()})
+
+
+def _power_groups(posterior: Posterior, table: LeftOutRatios | temper_in_jax.Ratios) -> Any:
+    """The factor on each feature's log ratios in each group that learns powers by itself, [G, F]."""
+    families = posterior.prior.families
+    of_block = [power_groups(families[name], posterior.prior.columns[name] or 0) for name in table.sizes]
+    most = max(map(len, of_block), default=1)
+    rest = table.ratios.shape[2] - sum(table.sizes.values())  # the log ratio of forests
+    groups = [np.broadcast_to(own, (most, own.shape[1])) for own in of_block]
+    return np.concatenate([*groups, np.ones((most, rest))], axis=1)
+
+
+def _with_fit(classifier: Any, fit: Any, per_feature: bool) -> Any:
+    tempered = copy(classifier)
+    tempered.fit_ = fit
+    # a fit of several views is the default's, which learns a power per feature again if it is repeated
+    default = classifier.temper is None and classifier.fit_.prior.start_powers() is not None
+    tempered.temper = None if default and per_feature else "per_feature" if per_feature else True
+    return tempered
+
+
+def learn_temperature(table: LeftOutRatios) -> float:
+    """The power T that all features share: where the loss, -log likelihood + (log T)^2 / 2, has slope 0.
+
+    There is one such place at the most: the slope is negative until that of the likelihood is positive, and then grows.
+    """
+    ratios = table.ratios.sum(axis=2, dtype=np.float64)
+
+    def slope(log_t: float) -> float:
+        t = np.exp(log_t)
+        probs, _ = softmax(table.prior + t * ratios)
+        return t * float(table.weight @ (probs * ratios).sum(axis=1)) + log_t
+
+    low, high = LOG_TEMPERATURES
+    if slope(high) <= 0.0:
+        return float(np.exp(high))
+    if slope(low) >= 0.0:
+        return float(np.exp(low))
+    return float(np.exp(scipy.optimize.brentq(slope, low, high)))
+
+
+def learn_powers(table: LeftOutRatios, groups: Array) -> Array:
+    """Learn powers [F] within each group of features, those with a factor > 0 in ``groups`` [G, F], and average."""
+    powers = np.zeros(groups.shape[1])
+    for factors in groups:
+        own = factors > 0
+        of_group = table if (factors == 1).all() else table.select(own, factors[own])
+        temperature = learn_temperature(of_group)
+        if own.any():
+            powers[own] += factors[own] * temperature * (1.0 + learn_deviations(of_group, temperature))
+    return powers / len(groups)
+
+
+def learn_deviations(table: LeftOutRatios, temperature: float) -> Array:
+    """delta [F] at the scale that has the largest evidence."""
+    delta, found = np.zeros(table.ratios.shape[2]), []
+    for scale in SCALES:
+        log_evidence, delta = _at_scale(table, temperature, scale, delta)
+        found.append((log_evidence, delta))
+        if log_evidence < found[0][0] - TOO_LOW:
+            break
+    return max(found, key=itemgetter(0))[1]
+
+
+def _at_scale(table: LeftOutRatios, temperature: float, scale: float, start: Array) -> tuple[float, Array]:
+    """The log evidence of a scale by Laplace's approximation, up to a constant, and the mode of delta under it."""
+
+    def loss(delta: Array) -> tuple[float, Array]:
+        value, gradient = table.loss(temperature * (1.0 + delta))
+        return value + 0.5 * float(delta @ delta) / scale**2, temperature * gradient + delta / scale**2
+
+    def hessian(delta: Array) -> Array:
+        return temperature**2 * table.hessian(temperature * (1.0 + delta)) + np.eye(len(delta)) / scale**2
+
+    if len(start) <= MOST_NEWTON:
+        value, mode, curvature = _newton(loss, hessian, start)
+        return -value - 0.5 * float(np.linalg.slogdet(scale**2 * curvature)[1]), mode
+    bounds = scipy.optimize.Bounds(np.full(len(start), -1.0), np.full(len(start), np.inf))
+    best = scipy.optimize.minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    information = temperature**2 * scale**2 * table.information(temperature * (1.0 + best.x))
+    return -float(best.fun) - 0.5 * float(np.log1p(information).sum()), best.x
+
+
+def _newton(
+    loss: Callable[[Array], tuple[float, Array]], hessian: Callable[[Array], Array], delta: Array
+) -> tuple[float, Array, Array]:
+    """The minimum of a convex loss over delta >= -1, the mode, and the second derivatives near it.
+
+    Newton's method on the features that are not held at the bound; Bertsekas, Projected Newton methods (1982).
+    """
+    value, gradient = loss(delta)
+    for _ in range(MOST_STEPS):
+        curvature, free = hessian(delta), ~((delta <= -1.0) & (gradient > 0.0))
+        step = np.zeros_like(delta)
+        step[free] = np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
+        gain, length = 0.5 * float(gradient @ step), 1.0
+        while True:
+            moved = np.maximum(delta - length * step, -1.0)
+            new, slope = loss(moved)
+            if new <= value - 1e-4 * float(gradient @ (delta - moved)) or length < 1e-6:
+                break
+            length *= 0.5
+        value, gradient, delta = (new, slope, moved) if new <= value else (value, gradient, delta)
+        if gain < SMALLEST_GAIN or length < 1e-6:
+            break
+    return value, delta, curvature
