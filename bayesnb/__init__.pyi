@@ -53,7 +53,7 @@ from .inspection._num_parameters import num_parameters as num_parameters
 from .inspection._top_features import top_features as top_features
 from .model._naive_bayes import NaiveBayes as NaiveBayes
 from .recognition._from_numpyro import from_numpyro as from_numpyro
-from .recognition._program import NotNaiveBayes as NotNaiveBayes
+from .recognition._user_program import NotNaiveBayes as NotNaiveBayes
 from .results._classifier import PointEstimate as PointEstimate
 from .results._classifier import Posterior as Posterior
 from .results._decisions import decide as decide

@@ -16,7 +16,7 @@ from bayesnb.frames._columns import KINDS, Column
 from bayesnb.frames._series import Array, DataError, closest
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.recognition._from_numpyro import from_numpyro
-from bayesnb.recognition._program import MOST_ROWS, Program
+from bayesnb.recognition._user_program import MOST_ROWS, Program
 from bayesnb.rows._checks import num_parts
 
 if TYPE_CHECKING:

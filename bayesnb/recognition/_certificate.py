@@ -15,10 +15,11 @@ from numpyro.infer.util import compute_log_probs
 from bayesnb.arrays._placement import allow_promotion, leading_size, pytree
 from bayesnb.jaxpr_numpy import evaluate
 from bayesnb.model._naive_bayes import NaiveBayes
-from bayesnb.recognition._blocks import Block
-from bayesnb.recognition._classes import Labels, lopsided_labels, uneven_labels
+from bayesnb.recognition._class_parameters import Labels, lopsided_labels, uneven_labels
+from bayesnb.recognition._observed_blocks import Block
+from bayesnb.recognition._observed_rows import shorten
 from bayesnb.recognition._points import Points
-from bayesnb.recognition._program import (
+from bayesnb.recognition._user_program import (
     CORNERS,
     NotNaiveBayes,
     base_of,
@@ -28,7 +29,6 @@ from bayesnb.recognition._program import (
     mask_of,
     numbers,
 )
-from bayesnb.recognition._rows import shorten
 
 TOLERANCE = 1e-9
 """The largest difference of log densities, relative to the sum of their parts' sizes."""

@@ -14,13 +14,22 @@ from bayesnb.arrays._placement import allow_promotion, to_host
 from bayesnb.jaxpr_numpy import by_numpy
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.model._spelling import Cells, Spelling
-from bayesnb.recognition._blocks import Block, find_class_probs, make_blocks, make_family
 from bayesnb.recognition._certificate import Certificate, Checks, certify
-from bayesnb.recognition._classes import Labels, count_classes, parameters_by_class, same
+from bayesnb.recognition._class_parameters import Labels, count_classes, parameters_by_class, same
 from bayesnb.recognition._matching import CLASS_PROBS, Matches
+from bayesnb.recognition._observed_blocks import Block, find_class_probs, make_blocks, make_family
+from bayesnb.recognition._observed_rows import (
+    CHANGED,
+    TOGETHER,
+    compare_rows,
+    hold_hyperparameters,
+    make_source,
+    shorten,
+)
 from bayesnb.recognition._points import Points
 from bayesnb.recognition._priors import Setting, conjugate_priors, known_or_hyper, own_prior
-from bayesnb.recognition._program import (
+from bayesnb.recognition._reading import DIRICHLET, Reading, reading_of
+from bayesnb.recognition._user_program import (
     FROM_ZERO,
     MOST_ROWS,
     NO_LABEL,
@@ -31,8 +40,6 @@ from bayesnb.recognition._program import (
     base_of,
     numbers_of,
 )
-from bayesnb.recognition._reading import DIRICHLET, Reading, reading_of
-from bayesnb.recognition._rows import CHANGED, TOGETHER, compare_rows, hold_hyperparameters, make_source, shorten
 
 POINTS = 24
 """Random points of the latents; more if a prior has more hyperparameters."""

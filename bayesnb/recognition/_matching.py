@@ -11,10 +11,10 @@ import numpyro.distributions as dist
 
 from bayesnb.model._links import LINKS, Part, Positions
 from bayesnb.model._spelling import CONSTRAINTS, Site, make_site
-from bayesnb.recognition._blocks import Block, Values
-from bayesnb.recognition._classes import same
+from bayesnb.recognition._class_parameters import same
+from bayesnb.recognition._observed_blocks import Block, Values
 from bayesnb.recognition._points import Latent, Points
-from bayesnb.recognition._program import NotNaiveBayes
+from bayesnb.recognition._user_program import NotNaiveBayes
 
 
 def find_parts(target: Values, sources: Mapping[str, Values], *, inverse: bool) -> tuple[tuple[Part, ...], Any]:

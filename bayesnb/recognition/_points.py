@@ -12,7 +12,8 @@ import numpy as np
 import numpyro.distributions as dist
 
 from bayesnb.families._base import Family
-from bayesnb.recognition._program import (
+from bayesnb.recognition._reading import names_of_likelihoods, reading_of
+from bayesnb.recognition._user_program import (
     FROM_ZERO,
     NO_LABEL,
     SUMMED_OUT,
@@ -23,7 +24,6 @@ from bayesnb.recognition._program import (
     mask_of,
     numbers,
 )
-from bayesnb.recognition._reading import names_of_likelihoods, reading_of
 
 
 @dataclass

@@ -17,10 +17,10 @@ import numpyro.distributions as dist
 from numpyro.distributions import constraints, transforms
 
 from bayesnb.model._links import LINKS, ChangedDistribution, log_slope
-from bayesnb.recognition._classes import same
+from bayesnb.recognition._class_parameters import same
 from bayesnb.recognition._matching import Fed, Matches
 from bayesnb.recognition._points import Latent
-from bayesnb.recognition._program import NotNaiveBayes, value_inside
+from bayesnb.recognition._user_program import NotNaiveBayes, value_inside
 
 TOLERANCE = 1e-8
 

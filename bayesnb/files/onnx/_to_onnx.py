@@ -18,7 +18,7 @@ from onnx import checker, helper
 
 from bayesnb.arrays._placement import to_double
 from bayesnb.files.onnx._graph import DOUBLE, Graph, describe
-from bayesnb.files.onnx._rules import RULES
+from bayesnb.files.onnx._operators import RULES
 from bayesnb.frames._blocks import AnySchema, BlocksSchema
 from bayesnb.frames._columns import MISSING, Column
 from bayesnb.frames._schema import Schema

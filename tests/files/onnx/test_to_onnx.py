@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.files.onnx._rules import RULES
+from bayesnb.files.onnx._operators import RULES
 from tests import cases
 from tests.files.estimators import MADE
 from tests.files.fits import FITS, MODEL, X, Y

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from onnx import helper
 
 from bayesnb.files.onnx._graph import Graph, NoOperator, describe
-from bayesnb.files.onnx._rules import RULES
+from bayesnb.files.onnx._operators import RULES
 from tests import cases
 from tests.files.onnx.sessions import onnxruntime
 

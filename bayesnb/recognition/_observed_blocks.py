@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesnb.families._base import Family
-from bayesnb.recognition._classes import same
+from bayesnb.recognition._class_parameters import same
 from bayesnb.recognition._points import Observed, Points
-from bayesnb.recognition._program import NotNaiveBayes
 from bayesnb.recognition._reading import reading_of
+from bayesnb.recognition._user_program import NotNaiveBayes
 
 A_PLATE = "give each column its own, by a plate of columns"
 

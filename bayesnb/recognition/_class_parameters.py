@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from bayesnb.recognition._points import Points, evaluate
-from bayesnb.recognition._program import FROM_ZERO, ONE_SITE, NotNaiveBayes, Program, Trace, holds, type_like
+from bayesnb.recognition._user_program import FROM_ZERO, ONE_SITE, NotNaiveBayes, Program, Trace, holds, type_like
 
 SAME = 1e-9
 """Numbers with a smaller relative difference are the same."""

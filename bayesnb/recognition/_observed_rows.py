@@ -18,9 +18,9 @@ from bayesnb.arrays._typing import ObservedRows
 from bayesnb.arrays._user_warnings import warn
 from bayesnb.jaxpr_numpy import by_numpy
 from bayesnb.model._naive_bayes import NaiveBayes
-from bayesnb.recognition._classes import Labels, same
+from bayesnb.recognition._class_parameters import Labels, same
 from bayesnb.recognition._points import cells_of
-from bayesnb.recognition._program import (
+from bayesnb.recognition._user_program import (
     NotNaiveBayes,
     Program,
     Trace,
