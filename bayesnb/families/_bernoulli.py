@@ -14,7 +14,7 @@ from bayesnb.arrays import _either as either
 from bayesnb.arrays._placement import Array
 from bayesnb.families._base import Hyperparameter, LinearFamily, Params, Score, pytree
 from bayesnb.families._hyperparameters import plates
-from bayesnb.families.parts._statistics import Statistics, require_sums
+from bayesnb.families.parts._statistics import Statistics, require_sums, without
 from bayesnb.families.parts._support import Axes, require_probabilities, require_shapes
 from bayesnb.numerics import _dirichlet as dirichlet
 from bayesnb.numerics import _stable as stable
@@ -160,6 +160,13 @@ class Bernoulli(BetaFamily):
         success, failure = self._log_predictive()
         x = x[:, None, :]
         return jnp.where(jnp.isnan(x), 0.0, jnp.where(x == 1, success, failure))
+
+    def left_out_terms(self, statistics: BernoulliStatistics, x: Array, y: Array, weight: Array) -> Array:
+        one, missing, w = (x == 1).astype(weight.dtype), jnp.isnan(x), weight[:, None]
+        found, trials = statistics.successes[y], statistics.trials[y]
+        a = self.a[y] + without(found, one * w, trials)
+        b = self.b[y] + without(trials - found, (1.0 - one) * w, trials)
+        return jnp.where(missing, 0.0, jnp.log(jnp.where(one > 0, a, b) / (a + b)))
 
     def predictive_tables(self) -> Linear:
         return _affine(*self._log_predictive())
