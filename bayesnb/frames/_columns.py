@@ -46,6 +46,9 @@ SKIP: Kind = "skip"
 SPARSE: tuple[Kind, ...] = ("bernoulli", "multinomial")
 """The kinds whose columns may be sparse."""
 
+MOST_IN_TABLE = 1 << 10
+"""The longest span of whole numbers whose codes stand in a table."""
+
 BLOCKS: dict[Kind, str] = {
     "bernoulli": "binary", "categorical": "categorical", "normal": "numeric", "histogram": "cells",
     "poisson": "counts", "multinomial": "words", "missing": "missing",
@@ -155,8 +158,8 @@ class Column:
     def _values(self, cells: Any) -> tuple[Array | None, Array]:
         """The position of each cell of a series among some values, -1 if it is missing, and the values.
 
-        The position is None if the values are the cells themselves: numbers. Otherwise these are the distinct texts, or
-        0 and 1 from texts of booleans.
+        The position is None if the values are the cells themselves: numbers, as integers where their codes will be
+        looked up. Otherwise these are the distinct texts, or 0 and 1 from texts of booleans.
         """
         from bayesnb.frames import _series as series
 
@@ -166,7 +169,8 @@ class Column:
                 raise DataError(
                     f"column '{self.name}' holds numbers, and the model was fitted to text in it: convert them to text"
                 )
-            return None, series.numbers(cells)
+            whole = series.whole_numbers(cells) if self.kind in CODED else None
+            return None, series.numbers(cells) if whole is None else whole
         positions, names = series.factorise(cells) if sort != "nothing" else (np.full(len(cells), -1), [])
         if self.text:
             return positions, np.array(names, object)
@@ -191,6 +195,9 @@ class Column:
         """The codes of values or cells; -1 if they are missing, or were not fitted."""
         if self.text:
             return np.array([self.code_of.get(name, -1) for name in found], np.int32)
+        if found.dtype == np.int64 and self._table is not None:
+            below, table = self._table
+            return table[np.clip(found, below, below + len(table) - 1) - below]
         known = np.array(self.values or (np.nan,), np.float64)  # in order
         place = np.minimum(np.searchsorted(known, found), len(known) - 1)
         return np.where(known[place] == found, place, -1).astype(np.int32)
@@ -199,6 +206,18 @@ class Column:
     def code_of(self) -> dict[Value, int]:
         """The code of each value; the numbers 0 and 1 are those of False and True."""
         return {value: code for code, value in enumerate(self.values)}
+
+    @cached_property
+    def _table(self) -> tuple[int, Array] | None:
+        """The codes of the whole numbers from one below the values to one above; None if these are too many."""
+        numbered = [(float(value), code) for code, value in enumerate(self.values)]
+        codes = {int(value): code for value, code in numbered if abs(value) <= LARGEST_INTEGER and value % 1 == 0}
+        if not codes or max(codes) - min(codes) > MOST_IN_TABLE:
+            return None
+        below = min(codes) - 1
+        table = np.full(max(codes) - below + 2, -1, np.int32)
+        table[[value - below for value in codes]] = [*codes.values()]
+        return below, table
 
     def warn_of_others(self, others: Array, *, none_known: bool) -> None:
         """Warn of values that count as missing, if none is known, or some are outside what an inferred kind takes."""

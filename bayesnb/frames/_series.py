@@ -195,6 +195,9 @@ def numbers(cells: nw.Series[Any]) -> Array:
         return cells.to_numpy()
     if sort_of(cells) == "nothing":
         return np.full(len(cells), np.nan)
+    whole = whole_numbers(cells)
+    if whole is not None:
+        return whole.astype(np.float64)
     odd = round_floats(cells)
     if odd is not None:
         raise DataError(
@@ -204,6 +207,23 @@ def numbers(cells: nw.Series[Any]) -> Array:
     if dtype.is_integer() and cells.implementation.is_pyarrow():  # pyarrow's cast refuses integers above 2^53
         return np.asarray(cells.to_numpy(), np.float64)
     return np.asarray(cells.cast(nw.Float64).to_numpy(), np.float64)
+
+
+def whole_numbers(cells: nw.Series[Any]) -> Array | None:
+    """Cells [N] as int64 if the column is of integers or booleans, none missing, and float64 rounds none; else None."""
+    dtype = cells.dtype
+    if not (dtype == nw.Boolean or dtype.is_integer()) or dtype in (nw.Int128, nw.UInt128):
+        return None
+    found = cells.to_numpy()
+    if found.dtype.kind not in "biu":
+        return None
+    if (
+        found.dtype.itemsize >= 8
+        and len(found)
+        and not -LARGEST_INTEGER <= found.min() <= found.max() <= LARGEST_INTEGER
+    ):
+        return None
+    return found.astype(np.int64, copy=False)
 
 
 def round_floats(cells: nw.Series[Any]) -> Any:

@@ -29,6 +29,9 @@ MOST_VALUES = 100_000
 MOST_NUMBERS = 1000
 """Maximum number of distinct numbers kept per column where they matter only to tell whether they are few."""
 
+FIRST_CELLS = 1 << 14
+"""Numbers of a block that are looked at first: most measurements have so many values there that they are not few."""
+
 FEW = 10
 """Whole numbers with at most this many values are categories; columns with at most so many do not identify rows."""
 
@@ -184,13 +187,17 @@ def summarise_column(
 def _of_numbers(cells: nw.Series[Any], place: Callable[[int], str], inferred: bool) -> Summary:
     found = np.asarray(series.numbers(cells), np.float64)
     present = found[~np.isnan(found)]
-    whole = bool((present == np.rint(present)).all())
+    first = present[:FIRST_CELLS]
+    whole = all((some == np.rint(some)).all() for some in (first, present))
     low, high = float(present.min()), float(present.max())
     farthest = int(np.argmax(np.abs(found) == max(-low, high)))
-    values = pd.unique(present)
-    repeated = len(values) < len(present)
+    values = pd.unique(first)
+    repeated = len(values) < len(first)
     # whole numbers without a repetition may be those of the rows
     many = inferred and len(values) > MOST_NUMBERS and (repeated or not whole)
+    if not many:
+        values = pd.unique(present)
+        repeated = len(values) < len(present)
     return Summary(
         cells.name,
         len(present),
