@@ -16,6 +16,7 @@ from bayesnb.arrays._own_primitives import refuse
 from bayesnb.arrays._placement import Array, known
 from bayesnb.families._base import Hyperparameter, Params, pytree
 from bayesnb.families._bernoulli import BetaFamily, TrialStatistics
+from bayesnb.families.parts._statistics import without
 from bayesnb.numerics import _stable as stable
 from bayesnb.primitives import _log_factorials as log_factorials
 from bayesnb.primitives.products import Linear
@@ -133,6 +134,16 @@ class Binomial(BetaFamily):
         successes, totals = cells
         a, b = self.a[None], self.b[None]
         some = stable.log_gamma_ratio(a, successes) + stable.log_gamma_ratio(b, totals - successes)
+        return some - stable.log_gamma_ratio(a + b, totals)
+
+    def left_out_terms(self, statistics: BinomialStatistics, x: Array, y: Array, weight: Array) -> Array:
+        successes, totals = jnp.split(jnp.asarray(x, jnp.result_type(float)), 2, axis=1)
+        failures, w = totals - successes, weight[:, None]
+        found, trials = statistics.successes[y], statistics.trials[y]
+        # what rounding leaves of the successes is judged by the size of the trials
+        a = self.a[y] + without(found, w * successes, trials)
+        b = self.b[y] + without(trials - found, w * failures, trials)
+        some = stable.log_gamma_ratio(a, successes) + stable.log_gamma_ratio(b, failures)
         return some - stable.log_gamma_ratio(a + b, totals)
 
 
