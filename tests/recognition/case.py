@@ -65,6 +65,11 @@ class Case:
         """The answer, the same object each time."""
         return _recognise(self)
 
+    def observed(self) -> Any:
+        """What the program observes in its rows, which are its arguments or are made from them."""
+        _, args, kwargs = self.call(self.X, self.y)
+        return self.recognise().rows(*args, **kwargs)
+
     def __str__(self) -> str:
         return self.name
 

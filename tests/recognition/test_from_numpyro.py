@@ -97,7 +97,7 @@ def assert_same_density(case: Case) -> None:
     own, difference = case.label not in oracle.trace(program(case)), []
     relabelled = np.roll(case.y, 1, axis=0)
     for labels in (case.y, relabelled):
-        ours = (case.recognise(), (case.X, labels), {})
+        ours = (case.recognise(), (case.observed(), labels), {})
         values = oracle.draw(ours, case.label, seed=2)
         theirs = oracle.draw(program(case, labels), case.label, seed=2)
         assert values.keys() - theirs.keys() == ({"class_probs"} if own else set())
@@ -135,7 +135,7 @@ def test_without_conjugacy_closed_forms_refuse_naming_the_site(case):
 
 @some("conjugate", "own priors", simple=True)
 def test_the_mle_is_that_of_the_expected_model(case):
-    params = nb.fit_mle(case.recognise(), case.X, case.y).params
+    params = nb.fit_mle(case.recognise(), case.observed(), case.y).params
     expected = nb.fit_mle(case.expected, case.X, np.reshape(case.y, -1)).params
     for site, value in case.canonical(params).items():
         assert_allclose(value, expected[site], rtol=1e-6, err_msg=site)
@@ -157,7 +157,7 @@ def unconstrained(call: Any, label: str) -> tuple[Any, Any]:
 def test_the_map_is_a_maximum_of_the_programs_density(case):
     call = program(case)
     from_values, restore = unconstrained(call, case.label)
-    reals = from_values(nb.fit_map(case.recognise(), case.X, case.y).params)
+    reals = from_values(nb.fit_map(case.recognise(), case.observed(), case.y).params)
     slope = jax.grad(lambda reals: oracle.log_density(call, restore(reals)[0]))(reals)
     for site, value in slope.items():
         assert_allclose(value, 0.0, atol=1e-5, err_msg=site)
@@ -167,8 +167,7 @@ def test_the_map_is_a_maximum_of_the_programs_density(case):
 def test_predictions_are_an_enumeration_of_the_programs_label(case):
     if case.name in ("own priors: uniform in the middle", "scaled: a guess that is right by chance"):
         pytest.skip("the MLE is outside the prior's support")
-    model, (_, args, kwargs) = case.recognise(), case.call(case.X, case.y)
-    observed = model.rows(*args, **kwargs)
+    model, observed = case.recognise(), case.observed()
     fit = (nb.fit_map if case.answer == "conjugate" else nb.fit_mle)(model, observed, case.y)
     own = case.label not in oracle.trace(program(case))
     values = {site: fit.params[site] for site in oracle.latent_supports(program(case), case.label)}
@@ -187,7 +186,7 @@ def test_posterior_draws_satisfy_steins_identities(case, key):
     """E[d log p] = 0 and E[u d log p] = -1 under p, in unconstrained coordinates u."""
     call, draws = program(case), 4000
     from_values, restore = unconstrained(call, case.label)
-    sampled = nb.fit_posterior(case.recognise(), case.X, case.y).sample(key, draws)
+    sampled = nb.fit_posterior(case.recognise(), case.observed(), case.y).sample(key, draws)
     reals = jax.vmap(from_values)({site: sampled[site] for site in oracle.latent_supports(call, case.label)})
 
     def log_p(reals: Any) -> jax.Array:
