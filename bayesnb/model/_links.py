@@ -129,6 +129,11 @@ def _image(support: Any, changes: list[Any]) -> Any:
         for change in changes:
             ends = [change(jnp.asarray(end, float)) for end in ends]
         low, high = np.minimum(ends[0], ends[1]), np.maximum(ends[0], ends[1])
+    return between(low, high) or changes[-1].codomain
+
+
+def between(low: Any, high: Any) -> Any:
+    """The support between two ends, arrays of which one may be infinite; None if both are."""
     match bool(np.isfinite(low).all()), bool(np.isfinite(high).all()):
         case True, True:
             return constraints.interval(low, high)
@@ -136,7 +141,7 @@ def _image(support: Any, changes: list[Any]) -> Any:
             return constraints.greater_than(low)
         case False, True:
             return constraints.less_than(high)
-    return changes[-1].codomain
+    return None
 
 
 class Positions:

@@ -20,7 +20,7 @@ from numpyro.distributions import constraints
 from bayesnb.arrays import _either as either
 from bayesnb.arrays._placement import Array, allow_promotion, short_repr
 from bayesnb.arrays._typing import ObservedRows
-from bayesnb.model._links import LINKS, Part, Positions, log_slope, matrix_powers
+from bayesnb.model._links import LINKS, Part, Positions, between, log_slope, matrix_powers
 
 CONSTRAINTS: dict[str, Any] = {
     name: getattr(constraints, name)
@@ -37,6 +37,21 @@ class Site(NamedTuple):
     parts: tuple[Part, ...]
     event: int = 0
     constraint: str = "real"
+    ends: tuple[tuple[float, ...], ...] = ()
+    """The lowest and highest numbers of a support without a name, each for all elements or one by one; else ()."""
+
+    @property
+    def support(self) -> Any:
+        """The support of the whole site."""
+        of_draw = CONSTRAINTS[self.constraint]
+        if self.ends:
+            low, high = np.reshape(self.ends, (2, *self.shape) if len(self.ends[0]) > 1 else (2,))
+            of_draw = between(low, high) or of_draw
+        return constraints.independent(of_draw, len(self.shape) - of_draw.event_dim)
+
+    def is_sound(self) -> bool:
+        """Whether the support is a known one."""
+        return self.constraint in CONSTRAINTS and np.shape(self.ends) in ((0,), (2, 1), (2, int(np.prod(self.shape))))
 
     @property
     def sources(self) -> set[str]:
@@ -168,14 +183,12 @@ class SiteDistribution(dist.Distribution):
         self.site = site
         self.fed = {target.name: target for target in canonical if site.name in target.sources}
         self.laws = {name: laws[name] for name in self.fed}
-        of_draw = CONSTRAINTS[site.constraint]
-        self._support = constraints.independent(of_draw, len(site.shape) - of_draw.event_dim)
         super().__init__(event_shape=site.shape, validate_args=False)
 
     @property
     def support(self) -> Any:
         """The support of the whole site."""
-        return self._support
+        return self.site.support
 
     def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
         """Draws of the canonical sites, as the program has them."""

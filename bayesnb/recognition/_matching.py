@@ -177,7 +177,7 @@ class Matches:
                 f"site {name!r} has {int(missing.sum())} elements that no class reads: its class axis must have one "
                 "element for each class"
             )
-        return Site(name, values.shape, parts, values.event, _constraint(self.priors[name][0]))
+        return Site(name, values.shape, parts, values.event, *_support(self.priors[name][0], values.shape))
 
     def _require_one_to_one(self) -> None:
         """Refuse latents that are a parameter of several classes or columns."""
@@ -197,14 +197,17 @@ class Matches:
                 readers[latent, element] = f"element {unit} of {self.site_names[name]!r}"
 
 
-def _constraint(prior: Any) -> str:
-    """The name of the support within which the latent's draws lie."""
+def _support(prior: Any, shape: tuple[int, ...]) -> tuple[str, tuple[tuple[float, ...], ...]]:
+    """The name of the support of a latent's draws, and its ends if it is an interval without a name."""
     support = prior.support
     while isinstance(support, type(dist.constraints.independent(dist.constraints.real, 1))):
         support = support.base_constraint
     for name, known in CONSTRAINTS.items():
         if support == known:
-            return name
-    if np.min(getattr(support, "lower_bound", -np.inf)) >= 0:
-        return "unit_interval" if np.max(getattr(support, "upper_bound", np.inf)) <= 1 else "positive"
-    return "real_vector" if prior.event_dim == 1 else "real"
+            return name, ()
+    low, high = getattr(support, "lower_bound", -np.inf), getattr(support, "upper_bound", np.inf)
+    if np.isinf(low).any() and np.isinf(high).any():
+        return "real_vector" if prior.event_dim == 1 else "real", ()
+    ends = np.array([np.broadcast_to(end, shape).ravel() for end in (low, high)], float)
+    ends = ends[:, :1] if (ends == ends[:, :1]).all() else ends
+    return "real", tuple(map(tuple, ends.tolist()))

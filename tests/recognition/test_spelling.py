@@ -8,6 +8,7 @@ import numpyro.distributions as dist
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from numpyro import handlers
 from numpyro.distributions import transforms
 from numpyro.infer import Predictive
 from numpyro.infer.util import log_density
@@ -143,6 +144,27 @@ def test_nuts_and_arviz(model, key):
     for site, value in draws.params.items():
         assert_allclose(value.mean(axis=0), exact[site].mean(axis=0), atol=6 * exact[site].std(axis=0).max() / 25)
     assert set(nb.to_arviz(draws).posterior.data_vars) == set(SHAPES)
+
+
+HALF = dist.TransformedDistribution(
+    dist.Beta(2.0, 3.0), transforms.AffineTransform(0.0, 0.5, dist.constraints.unit_interval)
+)
+UNIFORM = dist.Uniform(np.array([0.1, 0.2, 0.3]), 0.5)
+
+
+@pytest.mark.parametrize(("law", "scale", "ends"), [(HALF, 2.0, (0.0, 0.5)), (UNIFORM, 1.0, ([0.1, 0.2, 0.3], 0.5))])
+def test_sites_keep_the_supports_of_the_program(law, scale, ends, tmp_path):
+    """A sampler would else leave them, to where the density is 0."""
+
+    def program(X, y):
+        theta = table("theta", law)
+        rows(X, y, lambda y: dist.Bernoulli(scale * theta[y]))
+
+    nb.save(nb.from_numpyro(program, (FLAGS, Y), label="y"), tmp_path / "model.nb")
+    sites = handlers.trace(handlers.seed(nb.load(tmp_path / "model.nb"), 0)).get_trace(FLAGS, Y)
+    reach = dist.biject_to(sites["theta"]["fn"].support)
+    for far, end in zip((-30.0, 30.0), ends, strict=True):
+        assert_allclose(reach(jnp.full((K, D), far)), np.broadcast_to(end, (K, D)), atol=1e-6)
 
 
 # recognised models in files: the same names, axes, priors and predictions; what is in no list is refused

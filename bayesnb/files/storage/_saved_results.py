@@ -35,7 +35,6 @@ from bayesnb.forests._posterior import ForestPosterior, ForestStatistics
 from bayesnb.forests._structures import STRUCTURES
 from bayesnb.model._declarations import hyperpriors
 from bayesnb.model._naive_bayes import NaiveBayes
-from bayesnb.model._spelling import CONSTRAINTS
 from bayesnb.results._classifier import PointEstimate, Posterior
 from bayesnb.results._draws import Draws
 from bayesnb.rows import _arguments as arguments
@@ -135,7 +134,7 @@ def _check_spelling(model: NaiveBayes) -> None:
     own_shapes, shapes = ({s.name: s.shape for s in sites} for sites in (spelling.canonical, spelling.sites))
     pairs = [(site, own_shapes) for site in spelling.sites] + [(site, shapes) for site in spelling.canonical]
     for site, of_sources in pairs:
-        if site.constraint not in CONSTRAINTS or not all(part.is_sound() for part in site.parts):
+        if not (site.is_sound() and all(part.is_sound() for part in site.parts)):
             raise ValueError(f"the spelling of site {site.name!r} has an unknown link or support")
         for part in site.parts:
             size = int(np.prod(of_sources[part.source])) if part.source in of_sources else 0
