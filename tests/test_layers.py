@@ -84,6 +84,13 @@ def test_names_of_files_are_imported_from_the_modules_that_define_them():
     assert passed_on & {pair for tree in modules().values() for pair in imported_names(tree)} == set()
 
 
+def test_every_limit_is_used_and_defined():
+    limits = modules()["bayesnb.arrays._limits"]
+    defined = {node.id for node in ast.walk(limits) if isinstance(node, ast.Name)}
+    reads = [node for tree in modules().values() for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    assert {node.attr for node in reads if ast.unparse(node.value) == "limits"} == defined
+
+
 def test_an_upward_import_and_a_circle_are_found():
     low, high = f"bayesnb.{LAYERS[-1]}", f"bayesnb.{LAYERS[0]}"
     assert upward({low: {high}, high: set()}, LAYERS) == [(low, high)]

@@ -8,13 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.sparse
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._loops import compiled, compiled_unless_few, for_loops, in_threads, row_blocks
 from bayesnb.arrays._placement import Array, is_sparse, is_traced, namespace, native
 
-SQUARABLE = 0.45
-"""The largest cell is the largest float to this power: its square is finite, with room to sum squares."""
-
-LARGEST_CELL = float(np.finfo(np.float64).max) ** SQUARABLE
+LARGEST_CELL = float(np.finfo(np.float64).max) ** limits.SQUARABLE
 """The largest cell in float64."""
 
 
@@ -51,7 +49,7 @@ def all_within(x: Array, largest: float) -> bool:
 def largest_squarable(x: Array) -> float:
     """The largest number in rows of this dtype whose squares can be summed: numpy's are fitted in float64."""
     fitted = np.float64 if namespace(x) is np else jnp.promote_types(x.dtype, jnp.float32)
-    return min(float(jnp.finfo(x.dtype).max), float(jnp.finfo(fitted).max) ** SQUARABLE)
+    return min(float(jnp.finfo(x.dtype).max), float(jnp.finfo(fitted).max) ** limits.SQUARABLE)
 
 
 def within_squares(x: Array, largest: float) -> bool:
@@ -85,10 +83,6 @@ def observed(x: Array) -> Array | None:
     return None if isinstance(missing, np.ndarray) and not missing.any() else ~missing
 
 
-STORED_BYTES = 1 << 22
-"""Bytes of sparse rows in one block, chosen to balance threads; the tables that they look up never fit in cache."""
-
-
 def rows_of(x: Any) -> Any:
     """The matrix in CSR format, with columns in any order and each cell stored once; without a copy if possible.
 
@@ -108,7 +102,7 @@ def _are_distinct(x: Any) -> bool:
     """True if each cell is stored only once, in any order; to sort the cells would take longer."""
     columns, pointers, num_columns = x.indices, x.indptr, x.shape[-1]
     # blocks large enough that reading them costs more than their marks, one a column
-    parts = row_blocks(x.shape[0], bytes_per_row(x), 8 * num_columns, STORED_BYTES)
+    parts = row_blocks(x.shape[0], bytes_per_row(x), 8 * num_columns, limits.SPARSE_BLOCK_BYTES)
     return all(in_threads(lambda rows: _differ(columns, pointers[rows.start : rows.stop + 1], num_columns), parts))
 
 

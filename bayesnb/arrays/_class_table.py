@@ -16,14 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.sparse
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays import _memory as memory
 from bayesnb.arrays._placement import Array, Node, is_traced, namespace, on_host, pytree, to_host
-
-LARGE = 1 << 24
-"""Tables of at most so many cells, 128 MiB, are dense."""
-
-DENSITY = 8
-"""A table is dense if one cell in so many is its own: its cells then take a quarter of the memory at least."""
 
 CELL_BYTES = 16
 """Bytes of a cell of its own: a number and its place."""
@@ -197,7 +192,7 @@ def _sums(values: Array, places: Array, size: int) -> Array:
 def is_sparse_enough(shape: tuple[int, ...], num_cells: int) -> bool:
     """True if a table of this shape with so many cells of its own is kept sparse."""
     size = shape[0] * shape[1]
-    return size > LARGE and size > DENSITY * num_cells
+    return size > limits.MOST_DENSE_CELLS and size > limits.DENSITY * num_cells
 
 
 def is_class_table(value: Any) -> bool:

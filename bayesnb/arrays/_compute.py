@@ -24,6 +24,7 @@ import jax
 import numpy as np
 from jax.sharding import SingleDeviceSharding
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import dense, part_of
 from bayesnb.arrays._loops import require_jax, row_blocks
 from bayesnb.arrays._placement import (
@@ -41,15 +42,6 @@ from bayesnb.jaxpr_numpy import is_key, prepare
 T = TypeVar("T")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-LITTLE = 1 << 22
-"""The most numbers that numpy computes, those on the way to the result included; beyond, compilation pays.
-
-From a cold start a fit, its evidence and a prediction of some columns then take .1 s; compiled they took 2 s.
-"""
-
-FEW, FINE = 512, 32
-"""Up to so many rows, which numpy mostly evaluates, blocks are padded to multiples of the second number."""
-
 
 def compute(function: Callable[..., T], *args: Any, **static: Any) -> T:
     """``function(*args, **static)`` of small arrays; of numpy's by numpy, or if that is much work by JAX."""
@@ -59,7 +51,7 @@ def compute(function: Callable[..., T], *args: Any, **static: Any) -> T:
         return _by_jax(function, *args, **static)
     with suppress(NotImplementedError):  # numpy cannot follow keys of another generator than JAX's default
         call = prepare(function, leaves, structure, static)
-        if call.program.work <= LITTLE:
+        if call.program.work <= limits.MOST_IN_NUMPY:
             return call()
     # JAX caches constants of a trace by the identity of the numpy array, in that trace's precision: pass views
     args = jax.tree.map(lambda a: a[...] if isinstance(a, np.ndarray) else a, args)
@@ -89,7 +81,7 @@ def compute_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any, **
     parts = []
     for rows in row_blocks(num_rows, row_bytes) if num_rows else [slice(0, 0)]:
         size = rows.stop - rows.start
-        room = max(-(-size // FINE), 1) * FINE if size <= FEW else padded_size(size)
+        room = max(-(-size // limits.FINE), 1) * limits.FINE if size <= limits.FINE_ROWS else padded_size(size)
         block = jax.tree.map(lambda a, rows=rows, room=room: pad_rows(dense(part_of(a, rows)), room), x)
         answer = compute(function, *args, block, **static)
         parts.append(jax.tree.map(lambda a, size=size: a[:size], answer))

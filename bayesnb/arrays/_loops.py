@@ -21,10 +21,9 @@ from typing import Any, TypeVar
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-T = TypeVar("T")
+from bayesnb.arrays import _limits as limits
 
-FEW = 256
-"""The most numbers that are left to Python, which takes about a microsecond for each."""
+T = TypeVar("T")
 
 _LOADING = threading.Lock()
 
@@ -64,7 +63,7 @@ def compiled_unless_few(function: Callable[..., T], **options: Any) -> Callable[
     So a new process answers its first row sooner. Only for loops that give identical bits in Python: floats, not
     integer sums, which wrap.
     """
-    return compiled(function, few=FEW, **options)
+    return compiled(function, few=limits.MOST_IN_PYTHON, **options)
 
 
 def part_of_loops(function: Callable[..., T]) -> Callable[..., T]:
@@ -123,16 +122,13 @@ def register_prefetch() -> None:
 
 S = TypeVar("S")
 
-BLOCK_BYTES = 8 << 20
-"""Bytes of X in one block of rows, so that X, its copies and the sums stay in the processor's cache."""
-
 
 def row_blocks(num_rows: int, bytes_per_row: int, least: int = 0, block_bytes: int | None = None) -> list[slice]:
     """Slices that cover the rows in blocks of at most ``block_bytes``, or of ``least`` bytes if that is more.
 
     The number of rows in each is a power of two, at least one; the last may have fewer.
     """
-    room = max(BLOCK_BYTES if block_bytes is None else block_bytes, least)
+    room = max(limits.BLOCK_BYTES if block_bytes is None else block_bytes, least)
     step = 1 << (int(max(room // max(bytes_per_row, 1), 1)).bit_length() - 1)
     if 0 < num_rows <= step:
         return [slice(0, num_rows)]

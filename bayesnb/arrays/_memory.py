@@ -7,8 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-UNCHECKED_BYTES = 64 << 20
-"""Bytes that every machine is assumed to have."""
+from bayesnb.arrays import _limits as limits
 
 SYSTEM = Path("/proc/meminfo")
 GROUPS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory"))
@@ -17,7 +16,7 @@ GROUPS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory"))
 
 def require(num_bytes: float, what: str, advice: str) -> None:
     """Raises ValueError unless this much memory is available: ``what`` needs it, ``advice`` says what to do instead."""
-    if num_bytes <= UNCHECKED_BYTES:
+    if num_bytes <= limits.UNCHECKED_BYTES:
         return
     there = available()
     if there is not None and num_bytes > there:

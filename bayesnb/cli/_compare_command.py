@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.cli._options import (
     load_program,
     override_option,
@@ -136,7 +137,7 @@ def compare(
     from bayesnb.frames._series import DataError
 
     screen, notes = console(), console(stderr=True)
-    if data not in BUILT_IN and Path(data).is_file() and Path(data).stat().st_size > LARGE_FILE:
+    if data not in BUILT_IN and Path(data).is_file() and Path(data).stat().st_size > limits.LARGE_FILE_BYTES:
         notes.print(f"Reading {data} ...", markup=False)
     if arguments and place is None:
         raise DataError("--model-arg gives an argument of a program: name its file with --model FILE")
@@ -195,10 +196,6 @@ def compare(
         sys.exit(130 if findings.result.stopped == "interrupted" else 2)
 
 
-LARGE_FILE = 20_000_000
-"""Bytes of a file that takes more than a second to read."""
-
-
 def _find(
     notes: Console,
     experiment: Experiment,
@@ -235,10 +232,6 @@ def _find(
     return Findings(experiment, result, evidence, pairs, check, skipped)
 
 
-PAUSE = 5.0  # seconds between the lines in a log, and the shortest time that is worth a forecast
-SHORT_PAUSE = 1.0  # seconds after a line before a fit that compiles is announced
-
-
 class Watcher:
     """Shows fits as they are done, and forecasts of the time that is left."""
 
@@ -249,7 +242,7 @@ class Watcher:
 
     def prepare(self, size: int, method: str) -> None:
         """A fit that is only timed begins; compilation may make it long."""
-        if self._clock() - self._last >= SHORT_PAUSE:
+        if self._clock() - self._last >= limits.SHORT_PAUSE:
             self._say(f"compiling and timing the methods: {method} at n = {size:,} ...")
 
     def advance(self, size: int, method: str) -> None:
@@ -257,14 +250,14 @@ class Watcher:
         self._done += 1
         self._step(f"n = {size:,}, {method}")
         now = self._clock()
-        if now - self._last >= PAUSE:
+        if now - self._last >= limits.PAUSE:
             left = max(self._left - (now - self._at), 0.0)
             self._say(f"n = {size:,}, {method}: {self._done:,} of {self._total:,} fits; about {_words(left)} left")
 
     def foretell(self, seconds: float) -> None:
         """The fits to come will take so many seconds."""
         first, self._left, self._at = not self._done, seconds, self._clock()
-        if first and seconds >= PAUSE:
+        if first and seconds >= limits.PAUSE:
             self._say(f"The {self._total:,} fits will take about {_words(seconds)}; Ctrl-C ends with a report")
 
     def _say(self, text: str) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.cli._options import FILE, override_option, report_errors, seed_option, target_option
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from bayesnb.sklearn._estimator import NaiveBayesClassifier
 
 FIT_METHODS = ("posterior", "map", "mle", "nuts", "empirical", "averaged")
-MOST_SHOWN = 20
 
 
 @click.command()
@@ -196,7 +196,7 @@ def explain(model: str, data: str, row: int, against: str | None, seed: int) -> 
     first, second = (f"{label(classifier.classes_[k])} with {proba[k]:.4g}" for k in (best, other))
     intervals = "" if key is None else ", with 90 % intervals"
     click.echo(f"Probabilities: {first}, against {second}. Contributions in nats{intervals}:")
-    click.echo(explanation.table(0, MOST_SHOWN, of=best).partition("\n")[2])
+    click.echo(explanation.table(0, limits.MOST_SHOWN, of=best).partition("\n")[2])
 
 
 def _class_prior(given: str, labels: dict[str, Any]) -> Any:
@@ -281,9 +281,9 @@ def _print_description(description: Description) -> None:
     if description.num_unlabelled:
         click.echo(f"Rows left out because '{description.target.name}' is missing: {description.num_unlabelled:,}")
     columns = description.schema.used
-    for column in columns[:MOST_SHOWN]:
+    for column in columns[: limits.MOST_SHOWN]:
         click.echo(f"  {column.name}: {column.likelihood} ({column.describe()})")
-    if len(columns) > MOST_SHOWN:
-        click.echo(f"  and {len(columns) - MOST_SHOWN} more columns")
+    if len(columns) > limits.MOST_SHOWN:
+        click.echo(f"  and {len(columns) - limits.MOST_SHOWN} more columns")
     for name, reason in description.left_out:
         click.echo(f"  {name}: left out ({reason})")

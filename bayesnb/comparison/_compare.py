@@ -10,13 +10,11 @@ from typing import Any
 import jax
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.comparison import _metrics as metrics
 from bayesnb.comparison._experiment import Experiment
 from bayesnb.comparison._methods import COMPARED, CURES, NAIVE_BAYES, REFERENCE, Method, check_methods
 from bayesnb.frames._series import Array
-
-TRIAL_ROWS = 5000
-"""The most training rows of the fits that are timed before the comparison begins."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +166,7 @@ def _probe(
     """Time each method on few rows, once it is compiled."""
     train, test = experiment.splits[0]
     X_test, _ = experiment.table.rows(test)
-    for size in sorted({experiment.sizes[0], min(experiment.sizes[-1], TRIAL_ROWS)}):
+    for size in sorted({experiment.sizes[0], min(experiment.sizes[-1], limits.TRIAL_ROWS)}):
         rows = experiment.table.rows(train[:size])
         for name in methods:
             on_probe(size, name)
@@ -190,7 +188,7 @@ def _fits(
         train, (X_test, y_test) = experiment.table.rows(split.train[:size]), experiment.table.rows(split.test)
         for name in methods:
             started = time.perf_counter()
-            if experiment.repeats < FEWEST_TIMES:
+            if experiment.repeats < limits.FEWEST_TIMES:
                 _time(experiment, COMPARED[name], train, X_test)  # compiles, so that the times exclude it
             log_proba, fit_ms, predict_ms = _time(experiment, COMPARED[name], train, X_test)
             counts = metrics.reliability_bins(log_proba, y_test)
@@ -205,10 +203,6 @@ def _fits(
             forecast.finish(size, name)
             on_fit(size, name)
             yield Record(repeat, size, name, **scores, fit_ms=fit_ms, predict_ms=predict_ms, bins=counts)
-
-
-FEWEST_TIMES = 3
-"""The median of this many times leaves out the first, which may include compilation."""
 
 
 def _time(experiment: Experiment, method: Method, train: tuple[Any, Array], X_test: Any) -> tuple[Array, float, float]:

@@ -9,19 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.frames._schema import Schema
 from bayesnb.frames._series import Array, DataError
 from bayesnb.model._naive_bayes import NaiveBayes
 
 if TYPE_CHECKING:
     from bayesnb.files._description import Table
-
-TEST_SHARE = 0.3
-MOST_TEST_ROWS = 20_000
-"""The test rows that are scored in each split unless more are asked for."""
-
-SPLIT_ROWS = 1_000_000
-"""Rows of all splits together, if no number of splits is given."""
 
 
 class Split(NamedTuple):
@@ -47,7 +41,7 @@ def make_splits(table: Table, repeats: int, seed: int, most_test: int | None = N
 
 def num_test_rows(num_rows: int) -> int:
     """The number of rows of a table to hold out: 30 %, at least one."""
-    return max(1, round(TEST_SHARE * num_rows))
+    return max(1, round(limits.TEST_SHARE * num_rows))
 
 
 def default_repeats(num_rows: int) -> int:
@@ -55,7 +49,7 @@ def default_repeats(num_rows: int) -> int:
 
     The more rows, the less the scores of two splits differ, and the longer each takes.
     """
-    return int(np.clip(SPLIT_ROWS // num_rows, 5, 20))
+    return int(np.clip(limits.SPLIT_ROWS // num_rows, 5, 20))
 
 
 def stratified_split(y: Array, rng: np.random.Generator) -> Split:
@@ -131,7 +125,7 @@ class Experiment:
     sizes: tuple[int, ...]
     repeats: int
     seed: int
-    most_test: int = MOST_TEST_ROWS
+    most_test: int = limits.MOST_TEST_ROWS
     model: NaiveBayes | None = None
 
     @property

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.comparison._experiment import Experiment
 from bayesnb.comparison._methods import fit_learned_prior
 from bayesnb.fits._averaged import feature_inclusion
@@ -17,11 +18,6 @@ from bayesnb.fits._closed_form import fit_posterior
 from bayesnb.fits._nuts import fit_nuts
 from bayesnb.inspection._dependence import Dependence, dependence
 from bayesnb.inspection._num_parameters import num_parameters
-
-MOST_CHECKED_ROWS = 500
-FITS_PER_PARAMETER = 4  # NUTS then takes at most about a third of the whole time
-MOST_PAIRED_ROWS = 2000  # enough to separate strong pairs from weak ones, in a fraction of a second
-CHECK_SAMPLES = 500  # draws per chain, and warm-up steps: enough for a check, and most of the time is compilation
 
 
 @dataclass(frozen=True)
@@ -81,7 +77,7 @@ def too_long_for_nuts(experiment: Experiment, num_fits: int) -> str | None:
     Both are counted, not timed: one command has one report on every machine.
     """
     number = num_parameters(experiment.bayes, experiment.table.X).total
-    if num_fits >= FITS_PER_PARAMETER * number:
+    if num_fits >= limits.FITS_PER_PARAMETER * number:
         return None
     return (
         f"The check with NUTS was left out, because with {number:,} free parameters it would take long beside "
@@ -97,13 +93,14 @@ def check_with_nuts(experiment: Experiment, progress_bar: bool = False) -> NutsC
     density: the largest difference is then Monte Carlo noise even for a perfect sampler, so look at the mean.
     """
     (X, y), (X_test, _) = experiment.first
-    X_test = {block: x[:MOST_CHECKED_ROWS] for block, x in X_test.items()}
+    X_test = {block: x[: limits.CHECK_ROWS] for block, x in X_test.items()}
     exact = fit_posterior(experiment.bayes, X, y).predict_proba(X_test)
     started = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        steps: Any = {"num_samples": CHECK_SAMPLES, "num_warmup": CHECK_SAMPLES, "progress_bar": progress_bar}
-        draws = fit_nuts(experiment.bayes, X, y, key=jax.random.key(experiment.seed), **steps)
+        steps: Any = dict.fromkeys(("num_samples", "num_warmup"), limits.CHECK_SAMPLES)
+        key = jax.random.key(experiment.seed)
+        draws = fit_nuts(experiment.bayes, X, y, key=key, progress_bar=progress_bar, **steps)
         difference = np.abs(draws.predict_proba(X_test) - exact)
     return NutsCheck(
         size=len(y),
@@ -113,7 +110,7 @@ def check_with_nuts(experiment: Experiment, progress_bar: bool = False) -> NutsC
         max_r_hat=float(draws.max_r_hat),
         min_ess=float(draws.min_ess),
         num_divergences=int(draws.num_divergences),
-        num_draws=CHECK_SAMPLES * int(draws.num_chains),
+        num_draws=limits.CHECK_SAMPLES * int(draws.num_chains),
         num_chains=int(draws.num_chains),
         seconds=time.perf_counter() - started,
         warnings=tuple(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning))),
@@ -126,9 +123,9 @@ def dependent_columns(experiment: Experiment) -> Dependence | None:
     if len(columns) < 2:
         return None
     X, y = experiment.first[0]
-    X = {block: x[:MOST_PAIRED_ROWS] for block, x in X.items()}
+    X = {block: x[: limits.PAIRED_ROWS] for block, x in X.items()}
     try:
-        pairs = dependence(X, y[:MOST_PAIRED_ROWS], model=experiment.bayes)
+        pairs = dependence(X, y[: limits.PAIRED_ROWS], model=experiment.bayes)
     except ValueError:  # a program's likelihoods may have no closed form for pairs
         return None
     return replace(pairs, names=tuple(str(column.name) for column in columns))

@@ -11,12 +11,13 @@ import jax
 import numpy as np
 import pandas as pd
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.fits._closed_form import conjugate
 from bayesnb.frames._columns import KINDS, Column
 from bayesnb.frames._series import Array, DataError, closest
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.recognition._from_numpyro import from_numpyro
-from bayesnb.recognition._user_program import MOST_ROWS, Program
+from bayesnb.recognition._user_program import Program
 from bayesnb.rows._checks import num_parts
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def recognise_table(
 
     # rows of every class come first
     order = np.argsort(pd.Series(table.y).groupby(table.y).cumcount().to_numpy(), kind="stable")
-    few = order[: max(MOST_ROWS, len(table.classes))]
+    few = order[: max(limits.PROBE_ROWS, len(table.classes))]
     with jax.enable_x64(True):
         trace = on(few).in_double().trace({}, jax.random.key(0))
     observed = {name: site["value"] for name, site in trace.items() if site.get("is_observed")}
@@ -155,6 +156,6 @@ def _arguments(
 
 def _source(values: Array, X: Array, first: int) -> int | None:
     """The column of X that has these values; of several equal ones the ``first``, if it is among them."""
-    near = np.flatnonzero((X[:MOST_ROWS] == values[:MOST_ROWS, None]).all(axis=0))
+    near = np.flatnonzero((X[: limits.PROBE_ROWS] == values[: limits.PROBE_ROWS, None]).all(axis=0))
     same = [column for column in near.tolist() if (X[:, column] == values).all()]
     return first if first in same else next(iter(same), None)

@@ -14,6 +14,7 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb.arrays import _either as either
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import all_within, unless_all
 from bayesnb.arrays._compute import compute, interpret
 from bayesnb.arrays._loops import in_threads, row_blocks
@@ -22,8 +23,6 @@ from bayesnb.families._base import Hyperparameter, Params, left_out, pytree
 from bayesnb.families._categorical import LookupFamily
 from bayesnb.families._hyperparameters import plates
 from bayesnb.families.parts._bin_statistics import (
-    FEWEST_BINS,
-    MOST_BINS,
     NO_EDGE,
     HistogramStatistics,
     bin_mass,
@@ -43,9 +42,6 @@ from bayesnb.primitives.sums import ClassSums
 
 ROW_BYTES = 1 << 10
 """Leave-one-out splits rows into threads as if each column had so many bytes: as much work as reading them."""
-
-SAFE = 1e15
-"""Numbers up to this are within the limits of every dtype."""
 
 
 @pytree
@@ -116,8 +112,9 @@ class Histogram(LookupFamily):
         if self.edges is not None:
             object.__setattr__(self, "edges", check_edges(self.edges))
             object.__setattr__(self, "cells", np.shape(self.edges)[-1] + 1)
-        if type(self.cells) is not int or not FEWEST_BINS <= self.cells <= MOST_BINS:
-            raise ValueError(f"Histogram: cells must be a number from {FEWEST_BINS} to {MOST_BINS}, got {self.cells!r}")
+        few, many = limits.FEWEST_BINS, limits.MOST_BINS
+        if type(self.cells) is not int or not few <= self.cells <= many:
+            raise ValueError(f"Histogram: cells must be a number from {few} to {many}, got {self.cells!r}")
         for name, least, most in (("mass", 0.0, 1.0 + 1e-6), ("counts", 0.0, np.inf), ("atoms", -np.inf, np.inf)):
             value = None if getattr(self, name) is None else known(getattr(self, name))
             if value is not None and not ((value >= least) & (value <= most)).all():
@@ -228,7 +225,7 @@ class Histogram(LookupFamily):
                 raise ValueError(f"params['{block}_{site}'] must be whole numbers from 0 to {most - 1}")
 
     def check(self, x: Array, block: str) -> None:
-        if not all_within(x, SAFE):  # as quick as reading the cells
+        if not all_within(x, limits.SAFE_CELL):  # as quick as reading the cells
             super().check(x, block)
             require_exact(x, block)
 

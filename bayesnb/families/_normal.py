@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._compute import compute_rows
 from bayesnb.arrays._placement import Array, known
 from bayesnb.families._base import Hyperparameter, LinearFamily, Params, Score, Tied, pytree
@@ -29,9 +30,6 @@ from bayesnb.primitives._distances import LOG_2PI
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.products._student import Student, log_student
 from bayesnb.primitives.sums import ClassSums
-
-VARIANCE_FLOOR = 1e-9
-"""The smallest variance of the MLE, relative to the column's pooled variance."""
 
 
 @pytree
@@ -142,7 +140,7 @@ class Normal(Tied, LinearFamily):
             variance = self.sum_tied(statistics.squares) / count
         else:
             variance = jnp.where(seen, statistics.variance, pooled.variance)
-        return {"loc": loc, "variance": self.as_site(jnp.maximum(variance, VARIANCE_FLOOR * pooled.variance))}
+        return {"loc": loc, "variance": self.as_site(jnp.maximum(variance, limits.VARIANCE_FLOOR * pooled.variance))}
 
     def coefficients(self, params: Params) -> Linear:
         mu, variance = jnp.asarray(params["loc"]), self.as_table(jnp.asarray(params["variance"]))

@@ -12,17 +12,12 @@ from typing import Self
 
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import all_codes, largest_codes
 from bayesnb.arrays._placement import Array, native
 from bayesnb.families._base import pytree
 from bayesnb.families._categorical import Categorical, CategoricalStatistics
 from bayesnb.primitives.sums import ClassSums, HostSums
-
-SAMPLE_ROWS = 1024
-"""The number of rows, spread over X, that are sampled to estimate the size of a table."""
-
-MOST_PLACES = np.iinfo(np.int32).max
-"""The largest total number of categories of all columns."""
 
 
 @pytree
@@ -35,14 +30,14 @@ class OpenCategorical(Categorical):
     """
 
     positions: tuple[int, ...] | None = field(default=None, metadata={"static": True})
-    most: int = field(default=MOST_PLACES, metadata={"static": True})
+    most: int = field(default=limits.MOST_CATEGORIES, metadata={"static": True})
 
     def prepare(self, x: Array, weight: Callable[[], Array | None]) -> Self:
         """A copy with room for the codes in a sample of the rows, and a quarter more."""
         del weight
-        sizes = self._sizes_in(native(x[:: 1 + len(x) // SAMPLE_ROWS]))
+        sizes = self._sizes_in(native(x[:: 1 + len(x) // limits.SIZED_ROWS]))
         wider = tuple(min(size + (size + 3) // 4, self.most) for size in sizes)
-        return self._replace(num_categories=wider if sum(wider) <= MOST_PLACES else sizes)
+        return self._replace(num_categories=wider if sum(wider) <= limits.MOST_CATEGORIES else sizes)
 
     def statistics(self, x: Array, z: ClassSums) -> CategoricalStatistics:
         """The counts of a block of rows.
@@ -59,7 +54,7 @@ class OpenCategorical(Categorical):
     def _sizes_in(self, x: Array) -> tuple[int, ...]:
         """The number of categories of each column, including those in these rows."""
         sizes = np.maximum(largest_codes(x) + 1, self._sizes)
-        if (sizes > self.most).any() or sizes.sum() > MOST_PLACES:
+        if (sizes > self.most).any() or sizes.sum() > limits.MOST_CATEGORIES:
             column = int(sizes.argmax())
             raise ValueError(
                 f"column {self.positions[column] if self.positions else column} of X would have {sizes[column]:.15g} "

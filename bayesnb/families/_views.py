@@ -13,11 +13,12 @@ import numpy as np
 from jax.scipy.special import erfinv
 from jax.scipy.stats import norm
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import all_within
 from bayesnb.arrays._compute import compute_rows, interpret
 from bayesnb.arrays._placement import Array, Node, on_host, pytree
 from bayesnb.families._base import Family, Score, left_out
-from bayesnb.families._histogram import SAFE, Histogram
+from bayesnb.families._histogram import Histogram
 from bayesnb.families._hyperparameters import Hyperparameters
 from bayesnb.families._normal import Normal
 from bayesnb.families.parts._bin_statistics import HistogramStatistics, ViewStatistics, require_exact
@@ -238,7 +239,7 @@ class Views(Node):
         return [family for family in self.families if not isinstance(family, NormalScores)]
 
     def check(self, x: Array, block: str) -> None:
-        if not all_within(x, SAFE):
+        if not all_within(x, limits.SAFE_CELL):
             Normal().check(x, block)
             require_exact(x, block)
 

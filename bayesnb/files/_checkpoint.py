@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._placement import fields_of
 from bayesnb.families._views import Views
 from bayesnb.files._whole_file import require_file
@@ -28,12 +29,6 @@ from bayesnb.rows._sufficient_statistics import ModelStatistics, sufficient_stat
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 FORMAT = "bayesnb stream 2"
-
-LEAST_SECONDS = 5.0
-"""Minimum seconds between writes."""
-
-SHARE = 0.02
-"""Maximum fraction of the time spent on writing."""
 
 
 class StreamState(NamedTuple):
@@ -62,7 +57,7 @@ class Checkpoint:
         blocks = [[name, type(family).__name__, _sizes(family)] for name, family in model.families.items()]
         of_model = {"single": model.single, "blocks": blocks} | ({"pairs": True} if pairs else {})
         self._of = {"model": of_model, "source": source.description()}
-        self._due = time.monotonic() + LEAST_SECONDS
+        self._due = time.monotonic() + limits.CHECKPOINT_SECONDS
         if not self._path.parent.is_dir():
             raise StreamError(f"there is no folder '{self._path.parent}' for the checkpoint '{self._path.name}'")
         try:
@@ -153,7 +148,7 @@ class Checkpoint:
         except (OSError, ValueError) as error:
             raise StreamError(f"the checkpoint '{self._path}' cannot be written: {error}") from error
         end = time.monotonic()
-        self._due = end + max(LEAST_SECONDS, (end - start) / SHARE)
+        self._due = end + max(limits.CHECKPOINT_SECONDS, (end - start) / limits.CHECKPOINT_SHARE)
 
 
 @singledispatch

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import stack_rows
 from bayesnb.families import Histogram
 from bayesnb.files._checkpoint import Checkpoint, StreamState
@@ -23,9 +24,6 @@ from bayesnb.rows import _arguments as arguments
 from bayesnb.rows._labelled_rows import Specification, label_rows
 from bayesnb.rows._model_statistics import ModelStatistics, check_classes, merge
 from bayesnb.rows._sufficient_statistics import follow, sufficient_statistics
-
-FIRST_ROWS = 10_000
-"""The number of rows in which the edges of cells are found."""
 
 Advance = Callable[[float, int], None]
 """Called with the progress, in the unit of the total, and the number of rows read so far."""
@@ -198,13 +196,13 @@ def _look_ahead(
     for block in blocks:
         own = deepcopy((block.X, block.y, block.weight))  # the source may fill the same arrays again
         first.append(block._replace(X=own[0], y=own[1], weight=own[2]))
-        if sum(len(block.y) for block in first) >= FIRST_ROWS:
+        if sum(len(block.y) for block in first) >= limits.EDGE_ROWS:
             break
     if first:
         weighted = any(block.weight is not None for block in first)
         parts = [(b.X, b.y, np.ones(len(b.y)) if weighted and b.weight is None else b.weight) for b in first]
         with suppress(ValueError):  # the block that does not fit is refused by its name, when it is counted
-            X, y, weight = jax.tree.map(lambda *arrays: stack_rows(*arrays)[:FIRST_ROWS], *parts)
+            X, y, weight = jax.tree.map(lambda *arrays: stack_rows(*arrays)[: limits.EDGE_ROWS], *parts)
             families = label_rows(model, X, y, weight, num_classes).families
             model = model.with_hyperparameters(families, model.class_concentration)
     return model, chain(first, blocks)

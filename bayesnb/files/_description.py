@@ -14,6 +14,7 @@ import jax
 import numpy as np
 import pyarrow as pa
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import stack_rows
 from bayesnb.families import Family
 from bayesnb.files.sources._csv import TEXT
@@ -24,11 +25,8 @@ from bayesnb.frames._columns import SKIP, Column, in_order
 from bayesnb.frames._likelihoods import choose_columns, say_left_out
 from bayesnb.frames._schema import Schema
 from bayesnb.frames._series import LARGEST_INTEGER, Array, DataError, closest, label, listing
-from bayesnb.frames._summaries import FEW, MOST_VALUES, Summary, on_command_line, summarise_column, warnings_of
+from bayesnb.frames._summaries import Summary, on_command_line, summarise_column, warnings_of
 from bayesnb.frames._words import vectorizer_of
-
-KEPT_BYTES = 512 << 20
-"""A file whose batches take at most so much memory is read once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +170,7 @@ def summarise_source(
     while again:
         summaries: dict[str, Summary] = {}
         kept: list[RowBatch] = []
-        rows, again, room = 0, False, KEPT_BYTES
+        rows, again, room = 0, False, limits.KEPT_BYTES
         for batch in read_ahead(source.batches(names, texts)):
             room -= batch.rows.nbytes
             # without the bytes that tell the lines
@@ -217,8 +215,8 @@ def _classes_of(target: Summary) -> tuple[Any, ...]:
         raise DataError(f"the target '{name}' has nothing in it; choose another with --target")
     if target.values is not None and distinct == 1:
         raise DataError(f"the target '{name}' has one class only, '{label(*target.values)}'")
-    shown = f"{distinct}" if target.values is not None else f"more than {MOST_VALUES:,}"
-    few = distinct <= FEW or (target.whole and (distinct <= 20 or rows >= 20 * distinct))
+    shown = f"{distinct}" if target.values is not None else f"more than {limits.MOST_VALUES:,}"
+    few = distinct <= limits.FEW_VALUES or (target.whole and (distinct <= 20 or rows >= 20 * distinct))
     if not (target.text or few):
         raise DataError(
             f"the target '{name}' is a measurement ({shown} different numbers in {rows} rows); classification needs "

@@ -20,11 +20,11 @@ import numpy as np
 from scipy.special import betaincinv
 
 from bayesnb.arrays import _either as either
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._placement import Node, pytree
 from bayesnb.arrays._typing import Array, Estimator, Table
 from bayesnb.arrays._user_warnings import warn
 from bayesnb.fits._mixture_proportions import (
-    BURN_IN,
     Points,
     effective_size,
     find_proportions,
@@ -37,12 +37,6 @@ from bayesnb.fits._mixture_proportions import (
 from bayesnb.results._classifier import Classifier, class_probs, unwrap
 from bayesnb.results._intervals import Interval, tails
 from bayesnb.rows import _arguments as arguments
-
-FEW_ROWS = 10_000
-"""Up to so many rows the interval is that of the posterior itself; beyond, an approximation is faster."""
-
-FEWEST_POINTS, POINTS_PER_CLASS = 100, 10
-"""The effective numbers of points below which a warning says that the interval is rough."""
 
 Fit = TypeVar("Fit", bound=Classifier | Estimator)
 
@@ -138,7 +132,7 @@ def estimate_class_probs(
     if key is not None:
         draws = _draw(key, num_draws, *posterior)
         low, high = np.quantile(draws, ends, axis=0)
-    elif len(table) <= FEW_ROWS and len(centre) > 1:
+    elif len(table) <= limits.SHIFT_ROWS and len(centre) > 1:
         points = spread_points(*posterior)
         _warn_if_rough(points)
         low, high = quantiles(points, ends)
@@ -160,7 +154,7 @@ def _beta_quantiles(centre: Any, variance: Any, ends: Any) -> tuple[Array, Array
 
 def _draw(key: Array, num_draws: int, *posterior: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Draws of the class probabilities, [S, K], by an independence sampler."""
-    size, place, accept = num_draws + BURN_IN, *jax.random.split(key)
+    size, place, accept = num_draws + limits.BURN_IN, *jax.random.split(key)
     least = np.finfo(np.float32).eps  # inside (0, 1), where every quantile is finite
     uniform = np.asarray(jax.random.uniform(place, (size, len(posterior[-1])), minval=least), np.float64)
     points = place_points(np.minimum(uniform, 1.0 - least), *posterior)
@@ -170,7 +164,7 @@ def _draw(key: Array, num_draws: int, *posterior: np.ndarray[Any, Any]) -> np.nd
 
 def _warn_if_rough(points: Points) -> None:
     size, num_classes = effective_size(points), points.probs.shape[1]
-    if num_classes > 1 and size < max(FEWEST_POINTS, POINTS_PER_CLASS * num_classes):
+    if num_classes > 1 and size < max(limits.FEWEST_POINTS, limits.POINTS_PER_CLASS * num_classes):
         warn(
             f"the interval and the draws of {num_classes} class probabilities rest on {size:.0f} effective "
             "points, so they are rough: give more rows, or leave out classes that no row can be of"

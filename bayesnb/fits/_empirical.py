@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._compute import compute
 from bayesnb.arrays._placement import fields_of, pytree, to_double
 from bayesnb.arrays._typing import Array, ArrayLike, LabelsLike, Rows
@@ -34,9 +35,6 @@ from bayesnb.rows._sufficient_statistics import ModelStatistics
 SPREAD = 0.5
 """The standard deviation of the hyperprior's log factors. Its 95 % interval spans a factor of 7.4, about that from .25
 to 2: the range in which concentrations were statistically tied on 17 real data sets."""
-
-LARGEST_FACTOR = 1e4
-"""The largest factor, up or down, on a hyperparameter."""
 
 LABEL = "label"
 """The name of the labels' block; no other block may have it."""
@@ -208,7 +206,7 @@ def _learn(
         evidence = prior(logs).log_partition_ratio(statistics).sum(axis=0).reshape(num_problems, -1).sum(axis=1)
         return 0.5 * precision * jnp.square(logs).sum(axis=0) - evidence
 
-    most = jnp.full((len(names), num_problems), math.log(LARGEST_FACTOR))
+    most = jnp.full((len(names), num_problems), math.log(limits.LARGEST_FACTOR))
     minimum = newton.minimise(loss, -most, most, tolerance, max_iterations)
     return prior(minimum.x), minimum
 
@@ -246,7 +244,7 @@ def _warn(fit: EmpiricalPosterior) -> None:
 
 
 def _sentence(block: str, name: str, side: Array, which: int) -> str:
-    end, factor = ("lower", 1 / LARGEST_FACTOR) if which < 0 else ("upper", LARGEST_FACTOR)
+    end, factor = ("lower", 1 / limits.LARGEST_FACTOR) if which < 0 else ("upper", limits.LARGEST_FACTOR)
     whose = "the class concentration" if block == LABEL else f"{name} of block {block!r}"
     share = f" in {int((side == which).sum())} of {side.size} features" if side.size > 1 else ""
     return f"{whose} is at its {end} bound, {factor:g} times the one given{share}"

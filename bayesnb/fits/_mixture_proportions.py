@@ -24,6 +24,7 @@ from scipy.optimize import nnls
 from scipy.special import gammaincinv, ndtri, softmax
 from scipy.stats.qmc import Sobol
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._loops import in_threads, row_blocks
 
 Numbers = np.ndarray[Any, Any]
@@ -118,19 +119,6 @@ def _quadratic_maximum(here: Slopes, total: float) -> Numbers:
     return found / found.sum()
 
 
-BURN_IN = 200
-"""The states of the chain that are dropped before the first draw."""
-
-NUM_POINTS = 1024
-"""The least number of points behind a quantile, a power of two."""
-
-MOST_POINTS, MOST_LOGS = 8192, 1 << 24
-"""The most points, and the most logarithms of rows at points, where there are more than a few classes."""
-
-FEW_CLASSES = 10
-"""Up to so many classes quasi-random points are better than random ones."""
-
-
 class Points(NamedTuple):
     """Proportions [S, K], and for each the log of its posterior density relative to that of the proposal, [S]."""
 
@@ -154,10 +142,10 @@ def place_points(uniform: Numbers, table: Numbers, pseudo: Numbers, centre: Numb
 def spread_points(*posterior: Numbers) -> Points:
     """The same points each time, of a posterior as ``place_points`` takes it after its first argument."""
     num_rows, num_classes = posterior[0].shape
-    if num_classes <= FEW_CLASSES:
-        uniform = Sobol(num_classes, scramble=False).random(NUM_POINTS) + 0.5 / NUM_POINTS
+    if num_classes <= limits.QUASI_RANDOM_CLASSES:
+        uniform = Sobol(num_classes, scramble=False).random(limits.SHIFT_POINTS) + 0.5 / limits.SHIFT_POINTS
     else:
-        num_points = int(np.clip(MOST_LOGS // num_rows, NUM_POINTS, MOST_POINTS))
+        num_points = int(np.clip(limits.MOST_SHIFT_LOGS // num_rows, limits.SHIFT_POINTS, limits.MOST_SHIFT_POINTS))
         uniform = np.random.default_rng(0).random((num_points, num_classes))
     return place_points(uniform, *posterior)
 
@@ -187,4 +175,4 @@ def independence_chain(points: Points, uniform: Numbers) -> Numbers:
     for step in range(1, len(uniform)):
         current = step if accept[step] < points.log_ratio[step] - points.log_ratio[current] else current
         visited[step] = current
-    return points.probs[visited[BURN_IN:]]
+    return points.probs[visited[limits.BURN_IN :]]

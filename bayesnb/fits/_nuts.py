@@ -18,6 +18,7 @@ from typing import Any
 
 import jax
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._compute import compute, compute_rows
 from bayesnb.arrays._placement import pytree, to_host
 from bayesnb.arrays._typing import Array, ArrayLike, LabelsLike, Rows
@@ -35,12 +36,6 @@ from bayesnb.results._evidence import evidence
 from bayesnb.results._generate import sample_once
 from bayesnb.rows import _arguments as arguments
 from bayesnb.rows._sufficient_statistics import ModelStatistics
-
-R_HAT, ESS = 1.01, 400
-"""Draws beyond these bounds cause a warning: Vehtari et al., Rank-normalization, folding, localization (2021)."""
-
-FEWEST_DRAWS = 4
-"""The fewest draws per chain for which R-hat is defined."""
 
 NOT_EXACT = "take more num_warmup, or a smoother or narrower prior"
 """What to do about divergent transitions if there is no closed form."""
@@ -95,9 +90,9 @@ def fit_nuts(
     """
     arguments.check_key(key)
     arguments.check_counts(num_samples=num_samples, num_warmup=num_warmup, num_chains=num_chains)
-    if num_samples < FEWEST_DRAWS:
+    if num_samples < limits.FEWEST_DRAWS:
         raise ValueError(
-            f"num_samples must be at least {FEWEST_DRAWS}, so that chains can be compared, got {num_samples}"
+            f"num_samples must be at least {limits.FEWEST_DRAWS}, so that chains can be compared, got {num_samples}"
         )
     arguments.require_known("fit_nuts", model, X, y, sample_weight, statistics, key)
     arguments.check_model(model)
@@ -275,12 +270,12 @@ def _warn(draws: Draws, *, exact: bool) -> None:
     """Warn if the draws are unreliable; ``exact`` is True if ``fit_posterior`` has the answer in closed form."""
     r_hat, ess, diverged = draws.max_r_hat, draws.min_ess, draws.num_divergences
     problems = []
-    if r_hat > R_HAT:
+    if r_hat > limits.R_HAT:
         problems.append(
-            f"the largest R-hat is {r_hat:.3f}, above {R_HAT}: the chains do not agree yet, take more num_warmup"
+            f"the largest R-hat is {r_hat:.3f}, above {limits.R_HAT}: the chains do not agree yet, take more num_warmup"
         )
-    if ess < ESS:
-        problems.append(f"the smallest effective sample size is {ess:.0f}, below {ESS}: take more num_samples")
+    if ess < limits.ESS:
+        problems.append(f"the smallest effective sample size is {ess:.0f}, below {limits.ESS}: take more num_samples")
     if diverged:
         remedy = "use fit_posterior, which is exact" if exact else NOT_EXACT
         problems.append(f"{diverged} transitions diverged: parts of the posterior may be missed; {remedy}")

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._compute import compute
 from bayesnb.arrays._placement import Node, allow_promotion, pad_rows, pytree, to_double, to_host
 from bayesnb.arrays._typing import Array, ArrayLike, LabelsLike, Rows
@@ -40,9 +41,6 @@ from bayesnb.rows._sufficient_statistics import ModelStatistics, sufficient_stat
 
 MEMORIES = (3000.0, 300.0, 30.0, 3.0)
 """Numbers of rows, 1 / (1 - f), at which the search for a factor looks first, besides all of them."""
-
-LONGEST = 1e6
-"""The longest memory that is told apart from all rows."""
 
 CLOSE = 1e-5
 """How close the log of the memory comes to that of the largest evidence."""
@@ -236,8 +234,8 @@ def _best(evidence: Callable[[float], float]) -> tuple[float, float]:
     starts, keep_all = np.log(MEMORIES), evidence(1.0)
     values = [-loss(start) for start in starts]
     start = int(np.argmax(values))
-    if keep_all >= values[start] and keep_all >= evidence(1.0 - 1.0 / LONGEST):
+    if keep_all >= values[start] and keep_all >= evidence(1.0 - 1.0 / limits.LONGEST_MEMORY):
         return 1.0, keep_all
-    around = [np.log(LONGEST), *starts, 0.0]
+    around = [np.log(limits.LONGEST_MEMORY), *starts, 0.0]
     found = minimize_scalar(loss, bounds=(around[start + 2], around[start]), method="bounded", options={"xatol": CLOSE})
     return (1.0 - float(np.exp(-found.x)), -float(found.fun)) if -found.fun > keep_all else (1.0, keep_all)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._placement import to_host
 from bayesnb.arrays._typing import ArrayLike, LabelsLike, Rows
 from bayesnb.fits._closed_form import conjugate, fit_posterior
@@ -28,9 +29,6 @@ from bayesnb.rows import _arguments as arguments
 from bayesnb.rows._checks import columns_in
 from bayesnb.rows._labelled_rows import Specification, label_rows
 from bayesnb.rows._sufficient_statistics import ModelStatistics, summarise
-
-MOST_FEATURES = 256
-"""A row costs K D^3 / 3 operations."""
 
 
 def fit_forests(
@@ -119,10 +117,10 @@ def forest_statistics(
     rows = label_rows(model, X, y, sample_weight, num_classes, sparse=False).drop_unused()
     columns = {name: columns_in(family, rows.arrays[name]) for name, family in rows.families.items()}
     layout = lay_out(rows.families, columns)
-    if len(layout.order) > MOST_FEATURES:
+    if len(layout.order) > limits.MOST_FOREST_FEATURES:
         raise ValueError(
-            f"fit_forests takes at most {MOST_FEATURES} features, got {len(layout.order):,}: use the powers of "
-            "nb.temper(nb.fit_posterior(model, X, y), X, y, per_feature=True) instead, or fewer columns"
+            f"fit_forests takes at most {limits.MOST_FOREST_FEATURES} features, got {len(layout.order):,}: use the "
+            "powers of nb.temper(nb.fit_posterior(model, X, y), X, y, per_feature=True) instead, or fewer columns"
         )
     found = summarise(rows)
     return ForestStatistics(found.class_counts, found.blocks, count_pairs(layout, rows))

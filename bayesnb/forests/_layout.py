@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays import _either as either
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._placement import Array
 from bayesnb.families import Bernoulli, Categorical, Histogram, Normal
 from bayesnb.families._base import Family
@@ -23,9 +24,6 @@ from bayesnb.results._combine import table_sizes
 
 Segments = tuple[tuple[int, ...], ...]
 """For each feature how many neighbouring categories each segment joins, () for one without categories."""
-
-MOST_SEGMENTS = 8
-"""The most segments that a column of a Histogram has in a forest."""
 
 
 @singledispatch
@@ -59,7 +57,7 @@ def find_segments(family: Any, num_columns: int) -> Segments:
     return tuple((1,) * size for size in category_sizes(family, num_columns))
 
 
-find_segments.register(Histogram, lambda family, _num_columns: family.best_segments(MOST_SEGMENTS))
+find_segments.register(Histogram, lambda family, _num_columns: family.best_segments(limits.MOST_SEGMENTS))
 
 
 @singledispatch

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import without_repeats
 from bayesnb.arrays._compute import compute, interpret
 from bayesnb.arrays._loops import in_threads, row_blocks
@@ -20,9 +21,6 @@ from bayesnb.forests._ratios import PairRows, log_ratios
 from bayesnb.primitives._codes import starts_of
 from bayesnb.primitives.sums import Labels, class_sums
 from bayesnb.rows._labelled_rows import LabelledRows
-
-BLOCK_BYTES = 1 << 24
-"""Bytes of the log ratios of a block of rows: numpy's hundreds of operations cost more than a cache that is missed."""
 
 
 def left_out_ratios(fit: ForestPosterior, rows: LabelledRows, weight: Array) -> Array:
@@ -45,7 +43,7 @@ def left_out_ratios(fit: ForestPosterior, rows: LabelledRows, weight: Array) -> 
         out[some] = combine(ratios, removed[:, None])
 
     row_bytes = 8 * (rows.num_classes + 2) * max(len(fit.layout.order), 1) ** 2
-    in_threads(part, row_blocks(len(y), row_bytes, block_bytes=BLOCK_BYTES))
+    in_threads(part, row_blocks(len(y), row_bytes, block_bytes=limits.LEFT_OUT_BYTES))
     return out
 
 

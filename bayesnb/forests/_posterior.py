@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from bayesnb.arrays import _either as either
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import without_repeats
 from bayesnb.arrays._compute import answers_cpu_rows, compute, interpret
 from bayesnb.arrays._loops import in_threads, row_blocks
@@ -34,9 +35,6 @@ from bayesnb.primitives.products._linear_scores import Score
 from bayesnb.results._classifier import Classifier, Posterior
 from bayesnb.results._combine import add_forests, raise_to_powers
 from bayesnb.rows._sufficient_statistics import ModelStatistics
-
-IN_CACHE = 1 << 20
-"""Bytes of the log ratios of a block of rows."""
 
 
 @pytree
@@ -202,9 +200,9 @@ class ForestPosterior(Classifier):
 
 def _by_blocks(function: Callable[[PairRows], Array], rows: PairRows, row_bytes: int) -> Array:
     """``function`` of blocks of rows, of numpy's in threads."""
-    num_rows, together = rows.places.shape[0], max(IN_CACHE // row_bytes, 1)
+    num_rows, together = rows.places.shape[0], max(limits.IN_CACHE // row_bytes, 1)
     if on_host(rows):
-        blocks = row_blocks(num_rows, row_bytes, block_bytes=IN_CACHE)
+        blocks = row_blocks(num_rows, row_bytes, block_bytes=limits.IN_CACHE)
         parts = in_threads(lambda some: function(jax.tree.map(lambda a: a[some], rows)), blocks)
         return np.concatenate(parts) if parts else function(rows)
     if not isinstance(num_rows, int) or num_rows <= together:  # an exported function has any number of rows

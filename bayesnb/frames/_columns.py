@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import LARGEST_CELL
 from bayesnb.arrays._user_warnings import warn
 from bayesnb.frames._values import (
@@ -46,16 +47,10 @@ SKIP: Kind = "skip"
 SPARSE: tuple[Kind, ...] = ("bernoulli", "multinomial")
 """The kinds whose columns may be sparse."""
 
-MOST_IN_TABLE = 1 << 10
-"""The longest span of whole numbers whose codes stand in a table."""
-
 BLOCKS: dict[Kind, str] = {
     "bernoulli": "binary", "categorical": "categorical", "normal": "numeric", "histogram": "cells",
     "poisson": "counts", "multinomial": "words", "missing": "missing",
 }  # fmt: skip
-
-FEW_ROWS = 16
-"""The largest number of rows that are encoded one by one."""
 
 TEXTS, BOOLEANS = {str}, {bool, np.bool_}
 NUMBERS = {int, float, np.int64, np.float64}
@@ -212,7 +207,7 @@ class Column:
         """The codes of the whole numbers from one below the values to one above; None if these are too many."""
         numbered = [(float(value), code) for code, value in enumerate(self.values)]
         codes = {int(value): code for value, code in numbered if abs(value) <= LARGEST_INTEGER and value % 1 == 0}
-        if not codes or max(codes) - min(codes) > MOST_IN_TABLE:
+        if not codes or max(codes) - min(codes) > limits.CODE_TABLE:
             return None
         below = min(codes) - 1
         table = np.full(max(codes) - below + 2, -1, np.int32)
@@ -330,12 +325,12 @@ class PlainRows:
     def _cells(self, X: Any) -> tuple[dict[str, list[Any]] | None, set[str]]:
         """The cells of each column, and the columns of single precision; None if X is not few rows of the columns."""
         rows = [X] if isinstance(X, Mapping) else X
-        if isinstance(rows, list) and 0 < len(rows) <= FEW_ROWS:
+        if isinstance(rows, list) and 0 < len(rows) <= limits.FEW_ROWS:
             plain = all(isinstance(row, Mapping) and self._used <= row.keys() <= self._names for row in rows)
             return ({name: [row[name] for row in rows] for name in self._used} if plain else None), set()
         kind = type(X)
         is_pandas = kind.__name__ == "DataFrame" and kind.__module__.split(".")[0] == "pandas"
-        if not is_pandas or not 0 < len(X) <= FEW_ROWS or X.columns.tolist() != self.names:
+        if not is_pandas or not 0 < len(X) <= limits.FEW_ROWS or X.columns.tolist() != self.names:
             return None, set()
         types = dict(zip(self.names, X.dtypes, strict=True))
         if not all(_is_plain_type(types[name], text=name in self._texts) for name in self._used):

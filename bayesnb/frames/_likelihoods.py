@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import LARGEST_CELL
 from bayesnb.arrays._user_warnings import warn
 from bayesnb.families import Family
@@ -17,17 +18,7 @@ from bayesnb.frames._choices import ASKED, AUTO, Chosen
 from bayesnb.frames._columns import SKIP, Column, Kind, Value, in_order
 from bayesnb.frames._schema import Schema
 from bayesnb.frames._series import FLAGS, NO_DATES, Array, DataError, Frame, listing
-from bayesnb.frames._summaries import (
-    FEW,
-    MOST_VALUES,
-    NOTHING,
-    ONE_VALUE,
-    Summary,
-    in_python,
-    infer,
-    summarise_column,
-    warnings_of,
-)
+from bayesnb.frames._summaries import NOTHING, ONE_VALUE, Summary, in_python, infer, summarise_column, warnings_of
 from bayesnb.frames._values import why_text
 from bayesnb.frames._words import WordColumn, require_text, vectorizer_of
 
@@ -234,7 +225,7 @@ def _values(column: Summary, kind: Kind) -> tuple[Value, ...]:
         return (0.0, 1.0) if column.num_cells and not column.flags else (False, True)
     if column.values is None:
         raise DataError(
-            f"column '{column.name}' cannot be categorical: it has more than {MOST_VALUES:,} distinct values"
+            f"column '{column.name}' cannot be categorical: it has more than {limits.MOST_VALUES:,} distinct values"
         )
     return in_order({*column.values.tolist(), *column.declared}) if kind == "categorical" else ()
 
@@ -256,7 +247,7 @@ def infer_kinds(X: Array, before: tuple[str, ...], seen: Undecided) -> tuple[tup
     rows, among = seen or (0, np.ones(X.shape[1], bool))
     rows += len(X)
     flags, both = _find_flags(X, among)
-    clear = both & (rows >= FEW)
+    clear = both & (rows >= limits.FEW_VALUES)
     if before and clear.any():
         names = [f"x{d}" for d in np.flatnonzero(clear)]
         warn(

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import dense, is_sparse
 from bayesnb.arrays._user_warnings import warn
 from bayesnb.families import FAMILIES, Family
@@ -24,9 +25,6 @@ from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.rows._sufficient_statistics import ModelStatistics, sufficient_statistics
 
 Likelihoods = Family | dict[str, Family]
-
-MOST_CODES = 1 << 20
-"""Maximum number of codes in a column of an array; a column with more probably identifies rows."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +191,7 @@ class Schema:
         if self.named or not self.sizes:
             return self, sufficient_statistics(model, X, codes, sample_weight=weight)
         block = next(block for block, columns in self.blocks.items() if columns[0].kind == "categorical")
-        family = count_codes(self.sizes, tuple(self.positions[block].tolist()), MOST_CODES)
+        family = count_codes(self.sizes, tuple(self.positions[block].tolist()), limits.MOST_CODES)
         model = model.with_hyperparameters({**model.families, block: family}, model.class_concentration)
         counted = sufficient_statistics(model, X, codes, sample_weight=weight)
         statistics = counted.with_block(block, counted.blocks[block].without_room(self.sizes))

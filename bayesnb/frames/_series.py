@@ -14,8 +14,9 @@ import pandas as pd
 import pyarrow as pa
 from narwhals.exceptions import DuplicateError
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._memory import require_computed
-from bayesnb.frames._values import FLAGS, LARGEST_INTEGER, MOST_REMEMBERED, Array, DataError, label
+from bayesnb.frames._values import FLAGS, LARGEST_INTEGER, Array, DataError, label
 from bayesnb.frames._values import closest as closest
 from bayesnb.frames._values import listing as listing
 
@@ -256,7 +257,7 @@ def factorise(cells: nw.Series[Any]) -> tuple[Array, list[str]]:
     return codes, distinct
 
 
-@lru_cache(maxsize=MOST_REMEMBERED, typed=True)
+@lru_cache(maxsize=limits.MOST_REMEMBERED, typed=True)
 def _category(value: Any) -> str | None:
     """The text of a value, with booleans in one spelling; None if it is missing."""
     if value is None:

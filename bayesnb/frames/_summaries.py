@@ -16,30 +16,13 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._typing import Table
 from bayesnb.frames import _series as series
 from bayesnb.frames._columns import SKIP, Column, Kind
 from bayesnb.frames._series import FLAGS, DataError
 from bayesnb.frames._values import is_meant_as_number, listing, reads_as_number, why_text
 from bayesnb.frames._words import vocabulary_of
-
-MOST_VALUES = 100_000
-"""Maximum number of distinct values kept per column; text with more of them is taken for an identifier of rows."""
-
-MOST_NUMBERS = 1000
-"""Maximum number of distinct numbers kept per column where they matter only to tell whether they are few."""
-
-FIRST_CELLS = 1 << 14
-"""Numbers of a block that are looked at first: most measurements have so many values there that they are not few."""
-
-FEW = 10
-"""Whole numbers with at most this many values are categories; columns with at most so many do not identify rows."""
-
-OFTEN = 3
-"""Numbers are categories if their values occur so often on average."""
-
-ID_SHARE = 0.9
-"""Text with more distinct values than this fraction of its rows is taken for an identifier of rows."""
 
 NOTHING = "nothing in it"
 ONE_VALUE = "one value only"
@@ -60,8 +43,8 @@ class Summary:
         num_cells: The number of cells that are not missing.
         missing: The number of missing cells.
         text: Whether the cells are text; booleans are the texts `False` and `True`.
-        values: The distinct values; None if there are more than ``MOST_VALUES``, or many numbers whose likelihood is
-            inferred.
+        values: The distinct values; None if there are more than ``limits.MOST_VALUES``, or many numbers whose
+            likelihood is inferred.
         declared: The categories that the column's type declares.
         whole: Whether all are whole numbers.
         span: The smallest and the largest number.
@@ -90,8 +73,8 @@ class Summary:
 
     @property
     def distinct(self) -> int:
-        """The number of distinct values; ``MOST_VALUES`` + 1 if there are too many to keep."""
-        return MOST_VALUES + 1 if self.values is None else len(self.values)
+        """The number of distinct values; ``limits.MOST_VALUES`` + 1 if there are too many to keep."""
+        return limits.MOST_VALUES + 1 if self.values is None else len(self.values)
 
     @property
     def flags(self) -> bool:
@@ -103,7 +86,7 @@ class Summary:
         """The same summary without its values if they are many numbers, or texts that are read as words."""
         if self.words is not None:
             return replace(self, values=None, words=frozenset())
-        return self if self.text or self.distinct <= MOST_NUMBERS else replace(self, values=None)
+        return self if self.text or self.distinct <= limits.MOST_NUMBERS else replace(self, values=None)
 
     def merge(self, other: Summary) -> Summary:
         """The summary of the cells of both; both must be text, or both numbers."""
@@ -160,7 +143,7 @@ def summarise_column(
         declared = tuple(series.declared_categories(given, text=False))
         return replace(_of_numbers(cells, place, inferred and not declared), declared=declared)
     dates, missing = cells.dtype in series.DATES, cells.null_count()
-    if dates and cells.n_unique() > MOST_VALUES:  # to write each as text would take long
+    if dates and cells.n_unique() > limits.MOST_VALUES:  # to write each as text would take long
         return Summary(cells.name, len(cells) - missing, missing, text=True, values=None, dates=True)
     codes, names = series.factorise(cells)
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
@@ -187,14 +170,14 @@ def summarise_column(
 def _of_numbers(cells: nw.Series[Any], place: Callable[[int], str], inferred: bool) -> Summary:
     found = np.asarray(series.numbers(cells), np.float64)
     present = found[~np.isnan(found)]
-    first = present[:FIRST_CELLS]
+    first = present[: limits.FIRST_CELLS]
     whole = all((some == np.rint(some)).all() for some in (first, present))
     low, high = float(present.min()), float(present.max())
     farthest = int(np.argmax(np.abs(found) == max(-low, high)))
     values = pd.unique(first)
     repeated = len(values) < len(first)
     # whole numbers without a repetition may be those of the rows
-    many = inferred and len(values) > MOST_NUMBERS and (repeated or not whole)
+    many = inferred and len(values) > limits.MOST_NUMBERS and (repeated or not whole)
     if not many:
         values = pd.unique(present)
         repeated = len(values) < len(present)
@@ -211,7 +194,7 @@ def _of_numbers(cells: nw.Series[Any], place: Callable[[int], str], inferred: bo
 
 
 def _keep_few(values: pd.Index) -> pd.Index | None:
-    return values if len(values) <= MOST_VALUES else None
+    return values if len(values) <= limits.MOST_VALUES else None
 
 
 class Choice(NamedTuple):
@@ -304,16 +287,16 @@ def _infer(column: Summary) -> tuple[Kind, str]:
     if column.text:
         if column.dates:
             return SKIP, ALL_DATES
-        if column.values is None or distinct > max(FEW, ID_SHARE * column.num_cells):
+        if column.values is None or distinct > max(limits.FEW_VALUES, limits.ID_SHARE * column.num_cells):
             return SKIP, IDENTIFIERS
         return "categorical", f"text with {distinct:,} values"
-    if column.declared and distinct <= max(FEW, ID_SHARE * column.num_cells):
+    if column.declared and distinct <= max(limits.FEW_VALUES, limits.ID_SHARE * column.num_cells):
         return "categorical", f"{distinct:,} categories"
     if inf in map(abs, column.span):
         return "normal", "numbers, with an infinite one"
     if distinct == 2 and column.span == (0.0, 1.0):
         return "bernoulli", "zeros and ones"
-    if OFTEN * distinct <= column.num_cells and distinct <= (FEW if column.whole else 2):
+    if limits.OFTEN * distinct <= column.num_cells and distinct <= (limits.FEW_VALUES if column.whole else 2):
         return "categorical", f"{distinct} {'whole numbers' if column.whole else 'numbers'}"
     return (SKIP, ROW_NUMBERS) if _are_row_numbers(column) else ("normal", "numbers")
 
@@ -325,7 +308,7 @@ def _are_row_numbers(column: Summary) -> bool:
     of cells is compared with the length of the range.
     """
     length = column.span[1] - column.span[0] + 1
-    if not column.whole or column.repeated or column.num_cells < 2 * FEW:
+    if not column.whole or column.repeated or column.num_cells < 2 * limits.FEW_VALUES:
         return False
     return length == column.num_cells if column.values is None else column.num_cells >= length / 2
 

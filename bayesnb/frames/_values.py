@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
+
 LARGEST_INTEGER = 2**53
 """float64 represents every whole number up to this one."""
 
 FLAGS = {"false": "False", "true": "True"}
 """How booleans are written as text, by their lower case."""
-
-MOST_REMEMBERED = 1 << 16
-"""Texts whose answers are remembered, as the batches of a file have mostly the same texts."""
 
 WHOLE = re.compile(r"([+-]?[0-9]+)(\.0*)?")
 THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}((,[0-9]{3})+\.[0-9]+|(,[0-9]{3}){2,})")
@@ -58,7 +57,7 @@ def require_finite(cells: Array, name: str, place: Callable[[int], str] = "".for
         raise DataError(f"column '{name}' holds an infinite number{where}: leave out the cell or its row")
 
 
-@lru_cache(maxsize=MOST_REMEMBERED)
+@lru_cache(maxsize=limits.MOST_REMEMBERED)
 def reads_as_number(cell: str) -> bool:
     """Whether the text of a cell is a number, and not a whole number that float64 would round."""
     try:
@@ -76,7 +75,7 @@ def is_rounded(cell: str, number: float) -> bool:
     return whole is not None and int(whole[1]) != float(number)
 
 
-@lru_cache(maxsize=MOST_REMEMBERED)
+@lru_cache(maxsize=limits.MOST_REMEMBERED)
 def is_meant_as_number(cell: str) -> bool:
     """Whether text that is not a number looks like one: it has commas, or is whole and too large."""
     return any(pattern.fullmatch(cell) is not None for pattern in (DECIMAL_COMMA, THOUSANDS, WHOLE))

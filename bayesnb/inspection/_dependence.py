@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from scipy.special import xlogy
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._compute import compute
 from bayesnb.arrays._placement import fill_masked_codes, to_host
 from bayesnb.arrays._typing import Array, ArrayLike, LabelsLike, Rows
@@ -27,12 +28,6 @@ from bayesnb.rows import _arguments as arguments
 from bayesnb.rows._checks import check_shapes, check_values, count_rows
 from bayesnb.rows._labelled_rows import LabelledRows, check_labels, prepare
 from bayesnb.rows._sufficient_statistics import summarise
-
-STRONG = 5.0
-"""The log Bayes factor above which a pair counts as dependent: 150 to 1."""
-
-MOST_CATEGORIES = 1000
-"""The most categories of an integer column without a model; more are probably measurements or row identifiers."""
 
 ROUNDING = 1e-14
 """A spread below this share of the mean is rounding: the column counts as constant."""
@@ -107,7 +102,8 @@ class Dependence:
     def __repr__(self) -> str:
         above = np.triu_indices(len(self.names), 1)
         factors, per_row = self.log_bayes_factor[above], self.evidence_per_row[above]
-        return f"Dependence({len(factors)} pairs, {np.sum((factors > STRONG) & (per_row > 0))} surely dependent)"
+        num_sure = np.sum((factors > limits.STRONG_DEPENDENCE) & (per_row > 0))
+        return f"Dependence({len(factors)} pairs, {num_sure} surely dependent)"
 
 
 def dependence(
@@ -205,9 +201,9 @@ def _family(x: Array, block: str) -> Family:
     if not np.issubdtype(x.dtype, np.integer):
         return FAMILIES["normal"]()
     largest = x.max(axis=0, initial=0)
-    if (largest >= MOST_CATEGORIES).any():
+    if (largest >= limits.MOST_BARE_CODES).any():
         raise ValueError(
-            f"block {block!r}, column {largest.argmax()}: integers must be categories 0..{MOST_CATEGORIES - 1}, "
+            f"block {block!r}, column {largest.argmax()}: integers must be categories 0..{limits.MOST_BARE_CODES - 1}, "
             f"got {largest.max()}; give measurements as floats, or recode the column"
         )
     return FAMILIES["categorical"](tuple(largest.astype(int) + 1))
@@ -232,7 +228,7 @@ def measure_pairs(fit: ForestPosterior) -> tuple[Array, Array, Array]:
     own = ((weight - 1.0) * nats - 0.5 * np.log1p(weight))[:, first:, first:].sum(axis=0)
     cautious[first:, first:] = np.minimum(cautious[first:, first:], own)
     total = weight.sum(axis=0)
-    sure = np.where(cautious > STRONG, cautious, 0.0)
+    sure = np.where(cautious > limits.STRONG_DEPENDENCE, cautious, 0.0)
     return _over((weight * nats).sum(axis=0), total), evidence, sure / np.where(total > 0, total, 1.0)
 
 

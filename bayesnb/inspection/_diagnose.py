@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._typing import FeatureNames
-from bayesnb.fits._nuts import ESS, NOT_EXACT, R_HAT, HierarchicalDraws
+from bayesnb.fits._nuts import NOT_EXACT, HierarchicalDraws
 from bayesnb.inspection._arviz import coordinates, library
 from bayesnb.results._classifier import Posterior
 from bayesnb.results._draws import Draws
@@ -128,12 +129,12 @@ def _worst(chains: np.ndarray[Any, Any], names: list[str]) -> tuple[Worst, Worst
 def _advice(r_hat: Worst, bulk: Worst, tail: Worst, draws: Draws) -> Iterator[str]:
     if draws.num_chains == 1:
         yield "A single chain cannot show that chains disagree: use num_chains=4."
-    if r_hat.value > R_HAT:
-        yield f"R-hat is above {R_HAT}: the chains do not agree yet, increase num_warmup."
-    if bulk.value < ESS:
-        yield f"The bulk ESS is below {ESS}: means are imprecise, increase num_samples."
-    if tail.value < ESS:
-        yield f"The tail ESS is below {ESS}: intervals are imprecise, increase num_samples."
+    if r_hat.value > limits.R_HAT:
+        yield f"R-hat is above {limits.R_HAT}: the chains do not agree yet, increase num_warmup."
+    if bulk.value < limits.ESS:
+        yield f"The bulk ESS is below {limits.ESS}: means are imprecise, increase num_samples."
+    if tail.value < limits.ESS:
+        yield f"The tail ESS is below {limits.ESS}: intervals are imprecise, increase num_samples."
     if draws.num_divergences:
         exact = not (draws.model.priors or isinstance(draws, HierarchicalDraws))
         remedy = "if all rows are labelled, use fit_posterior, which is exact" if exact else NOT_EXACT
@@ -144,9 +145,9 @@ def _print(diagnosis: Diagnosis, shape: tuple[int, ...]) -> None:
     (num_chains, num_draws, varying), (r_hat, bulk, tail, num_divergences, advice) = shape, diagnosis
     print(f"{num_chains} chain{'s' * (num_chains > 1)} of {num_draws:,} draws; parameters that vary: {varying:,}")
     rows = [
-        ("R-hat", f"{r_hat.value:.4g}", f"at most {R_HAT}", r_hat.parameter),
-        ("bulk ESS", f"{bulk.value:,.0f}", f"at least {ESS}", bulk.parameter),
-        ("tail ESS", f"{tail.value:,.0f}", f"at least {ESS}", tail.parameter),
+        ("R-hat", f"{r_hat.value:.4g}", f"at most {limits.R_HAT}", r_hat.parameter),
+        ("bulk ESS", f"{bulk.value:,.0f}", f"at least {limits.ESS}", bulk.parameter),
+        ("tail ESS", f"{tail.value:,.0f}", f"at least {limits.ESS}", tail.parameter),
         ("divergences", f"{num_divergences:,}", "none", None),
     ]
     for name, worst, wanted, parameter in rows:

@@ -16,6 +16,7 @@ import jax
 import numpy as np
 
 from bayesnb.arrays import _either as either
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._loops import compiled_unless_few, in_threads, row_blocks
 from bayesnb.arrays._placement import Array, on_host
 
@@ -91,12 +92,8 @@ class LogProb(NamedTuple):
                 _subtract_largest(np.ascontiguousarray(part.contenders(), dtype=np.float64), odds)
                 _normalise(odds, np.exp(odds), logs)
 
-        in_threads(block, row_blocks(len(out), out.itemsize * shape[-1], block_bytes=TABLE_BYTES))
+        in_threads(block, row_blocks(len(out), out.itemsize * shape[-1], block_bytes=limits.IN_CACHE))
         return out.reshape(shape)
-
-
-TABLE_BYTES = 1 << 20
-"""Bytes of a table that stay in cache together with a copy."""
 
 
 @compiled_unless_few

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._placement import Array
 from bayesnb.fits._averaged import FeatureInclusion
 from bayesnb.forests._posterior import ForestPosterior
-from bayesnb.inspection._dependence import STRONG, Dependence
+from bayesnb.inspection._dependence import Dependence
 from bayesnb.inspection._display_names import check_column_names
 from bayesnb.inspection._explanation import Explanation
 from bayesnb.plots._style import AGAINST, FOR, NEUTRAL, escape_dollars, heading, name_lines, shorten
@@ -24,9 +25,6 @@ ONE_WAY = 2.0 / 3.0
 
 APART = 0.04
 """The room between a feature and the lines at it; the circle has radius 1."""
-
-MOST_LEVEL = 12
-"""Names of so many features find room on level lines; those of more point away from the circle."""
 
 
 def contribution_bars(
@@ -118,7 +116,7 @@ def inclusion_bars(
 def dependence(
     ax: Axes,
     pairs: Dependence | ForestPosterior,
-    strong: float = STRONG,
+    strong: float = limits.STRONG_DEPENDENCE,
     *,
     feature_names: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     least: float = 0.2,
@@ -217,7 +215,7 @@ def draw_edges(ax: Axes, edge_probs: Array, names: Sequence[str], least: float) 
     place = dict(zip(order.tolist(), np.stack([np.cos(angle), np.sin(angle)], axis=1), strict=True))
     for i, j in zip(*np.nonzero(np.triu(either >= least, 1)), strict=True):
         _draw_edge(ax, place[i], place[j], edge_probs[i, j], edge_probs[j, i])
-    level = len(order) <= MOST_LEVEL
+    level = len(order) <= limits.MOST_LEVEL_NAMES
     fontsize = float(np.clip(300 / max(len(order), 1), 5, 9))
     for at, feature in zip(angle, order.tolist(), strict=True):
         x, y = place[feature]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._placement import Array
 from bayesnb.arrays._typing import Estimator, FeatureNames, Table
 from bayesnb.inspection import _display_names as names
@@ -28,10 +29,7 @@ if TYPE_CHECKING:
 FONTSIZE = 7.5
 CHARACTER = 0.62  # the width of a character relative to the font size
 SMALL = 0.03  # branches of a curve shorter than this fraction of the width are merged with their neighbour
-SURE = 7.0  # the sum axis shows log odds of at most this magnitude
 SHORTEST_SUM = 4.0  # the least span of the sum axis, in log odds
-FEW_COUNTS = 12  # up to this many distinct counts are shown one by one
-MIDDLE = 0.98  # the share of the rows that the axis of a measurement covers: outliers would compress all other values
 CURVE_POINTS = 201
 
 PROBABILITIES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.001, 0.999, 0.3, 0.7, 0.05, 0.95, 0.2, 0.8, 0.4, 0.6, 0.005, 0.995)
@@ -133,9 +131,9 @@ def nomogram(
         ax.text(0.0, bottom - 1.0, " unknown: 0", va="center", fontsize=FONTSIZE)
     prior = float(explanation.prior[k])
     # the reachable sums whose probabilities are distinguishable; all distinguishable ones if that range is short
-    start, stop = np.clip(ends.sum(axis=0) + others, -SURE - prior, SURE - prior)
+    start, stop = np.clip(ends.sum(axis=0) + others, -limits.MOST_LOG_ODDS - prior, limits.MOST_LOG_ODDS - prior)
     if stop - start <= SHORTEST_SUM:
-        start, stop = -SURE - prior, SURE - prior
+        start, stop = -limits.MOST_LOG_ODDS - prior, limits.MOST_LOG_ODDS - prior
 
     def place(sums: Any) -> Any:
         return low + (sums - start) * (high - low) / (stop - start)
@@ -280,9 +278,9 @@ def _values(fit: Classifier, explanation: Explanation, f: int, row: int | None) 
     cells = explanation.values[:, f]
     finite = cells[np.isfinite(cells)]
     counts = not is_continuous(family)
-    if counts and len(seen := np.unique(finite)) <= FEW_COUNTS:
+    if counts and len(seen := np.unique(finite)) <= limits.MOST_COUNTS:
         return seen, np.ones(len(seen), bool), False
-    ends = [*np.quantile(finite, tails(MIDDLE), method="nearest"), *cells[[] if row is None else [row]]]
+    ends = [*np.quantile(finite, tails(limits.MIDDLE), method="nearest"), *cells[[] if row is None else [row]]]
     low, high = np.nanmin(ends), np.nanmax(ends)
     ticks, curve = ticks_between(low, high, 10, counts), np.linspace(low, high, CURVE_POINTS)
     values = np.unique(np.concatenate([np.round(curve) if counts else curve, ticks]))

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._class_table import whole
 from bayesnb.arrays._compute import compute
 from bayesnb.arrays._placement import allow_promotion, to_double, to_host
@@ -41,10 +42,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bayesnb.model._naive_bayes import NaiveBayes
-
-
-MOST_BARS = 60
-"""Maximum number of bars, values times classes; above it lines are drawn."""
 
 
 def class_densities(
@@ -99,7 +96,7 @@ def class_densities(
     classes = names.check_class_names(class_names, density.shape[1])
     mean, (low, high) = density.mean(axis=0), np.quantile(density, tails(level), axis=0)
     name = shorten(f"{block}[{column}]" if feature_name is None else feature_name)
-    if is_continuous(family) or mean.size > MOST_BARS:
+    if is_continuous(family) or mean.size > limits.MOST_BARS:
         step: dict[str, Any] = {} if is_continuous(family) else {"step": "mid"}
         spacing = max(len(values) // 10, 1)  # so that markers do not overlap
         for k, label in enumerate(classes):

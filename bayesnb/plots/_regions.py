@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._placement import Array, fill_masked, without_mask
 from bayesnb.arrays._typing import FeatureNames, LabelsLike, Rows
 from bayesnb.inspection import _display_names as names
@@ -17,9 +18,6 @@ from bayesnb.results._classifier import Classifier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-MANY = 4
-"""With more classes than this, regions are labelled with their names, and the legend is outside the axes."""
 
 MOST_SHADE = 0.6
 """Opacity of a class's colour where its probability is 1."""
@@ -100,7 +98,7 @@ def decision_regions(
         ax.contour(across, up, best, levels=[level], colors="black", linewidths=0.8, linestyles="dashed")
     if y is not None:
         _draw_points(ax, points, np.asarray(without_mask("y", y)), classes)
-    if y is None or num_classes > MANY:
+    if y is None or num_classes > limits.MOST_LEGEND:
         _name_regions(ax, probs, across, up, classes)
     ax.set(xlim=ends[:2], ylim=ends[2:], xlabel=shorten(labels[columns[0]]), ylabel=shorten(labels[columns[1]]))
     ax.set_title(f"dashed: probability {level:g}", fontsize=8, loc="right")
@@ -112,7 +110,7 @@ def _draw_points(ax: Axes, points: Array, y: Array, classes: tuple[str, ...]) ->
         marker = MARKERS[k % len(MARKERS)]
         style: Mapping[str, Any] = {"marker": marker, "s": 26, "color": class_colour(k), "edgecolors": "white"}
         ax.scatter(*points[y == k].T, linewidths=0.6, label=shorten(classes[k]), zorder=3, **style)
-    beside: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if len(classes) > MANY else {}
+    beside: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if len(classes) > limits.MOST_LEGEND else {}
     ax.legend(fontsize=8, framealpha=0.9, **beside)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._placement import Array
 from bayesnb.comparison._methods import COMPARED
 
@@ -20,9 +21,6 @@ CLASS_HATCHES = ("", "////", "....", "xxxx", "----", "\\\\\\\\", "||||", "oo", "
 
 FOR, AGAINST, NEUTRAL = "#0072B2", "#E69F00", "#999999"
 """Colours of evidence for a class, of evidence against it, and of bars that are not features."""
-
-LONGEST = 32
-"""Maximum number of characters of a name."""
 
 _DRAWN = sorted(((name, method.style) for name, method in COMPARED.items() if method.style), key=lambda m: m[1].layer)
 STYLES = {name: style.line for name, style in _DRAWN}
@@ -55,13 +53,13 @@ def escape_dollars(name: str) -> str:
 
 def shorten(name: str) -> str:
     """The name, escaped, with its middle left out if it is long."""
-    return escape_dollars(name if len(name) <= LONGEST else f"{name[: LONGEST - 9]}…{name[-8:]}")
+    return escape_dollars(name if len(name) <= limits.NAME_LENGTH else f"{name[: limits.NAME_LENGTH - 9]}…{name[-8:]}")
 
 
 def heading(one: str, other: str) -> str:
     """The title of a plot that compares two classes; on two lines if one would be long."""
     pair = f"{shorten(one)} against", shorten(other)
-    return (" " if sum(map(len, pair)) <= LONGEST else "\n").join(pair)
+    return (" " if sum(map(len, pair)) <= limits.NAME_LENGTH else "\n").join(pair)
 
 
 def tidy(ax: Axes) -> Axes:

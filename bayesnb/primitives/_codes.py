@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._loops import compiled_unless_few, for_loops
 from bayesnb.arrays._placement import Array, as_array, namespace, on_host
 
@@ -53,9 +54,6 @@ def starts_of(sizes: tuple[int, ...]) -> Array:
 MISSING = -1
 """The code of a missing cell."""
 
-FEW_ROWS = 4
-"""The most rows that are compared with every edge, so that a new process answers without loading numba."""
-
 
 def find_bins(x: Array, edges: Array) -> Array:
     """How many of its column's edges each number reaches, codes 0..E [N, D]; ``MISSING`` for NaN.
@@ -68,7 +66,7 @@ def find_bins(x: Array, edges: Array) -> Array:
         found = jax.vmap(lambda e, of: jnp.searchsorted(e, of, side="right"), (0, 1), 1)(jnp.asarray(edges, x.dtype), x)
         return jnp.where(jnp.isnan(x), MISSING, jnp.minimum(found, edges.shape[1])).astype(jnp.int32)
     num_columns, num_edges = edges.shape
-    if len(x) <= FEW_ROWS:
+    if len(x) <= limits.ROWS_IN_PYTHON:
         return np.where(np.isnan(x), MISSING, (x[..., None] >= edges).sum(axis=-1)).astype(np.int32)
     width = 1 << num_edges.bit_length()
     table = np.full((num_columns, width), np.inf)

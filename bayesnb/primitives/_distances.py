@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import observed
 from bayesnb.arrays._compute import compute_rows, interpret
 from bayesnb.arrays._loops import in_threads, row_blocks
@@ -23,9 +24,6 @@ from bayesnb.numerics import _stable as stable
 from bayesnb.numerics._covariances import log_determinant, proper, variances, whiten
 
 LOG_2PI = 1.8378770664093453
-
-ROWS_A_PATTERN = 16
-"""If fewer rows than this share a pattern of missing cells, on average, each row gets its own factors."""
 
 
 class Distances(NamedTuple):
@@ -105,7 +103,7 @@ def _any_rows(loc: Array, covariance: Array, x: Array) -> Distances:
 def _on_host(loc: Array, covariance: Array, x: Array) -> Distances:
     """Distances with a factor for each class and pattern of missing cells, or for each row if few share a pattern."""
     patterns = list(_patterns(x))
-    if len(patterns) > max(len(x) // ROWS_A_PATTERN, 1):
+    if len(patterns) > max(len(x) // limits.ROWS_A_PATTERN, 1):
         return Distances(*compute_rows(_any_rows, (loc, covariance), x))
     out = Distances(np.empty((len(x), len(loc))), np.empty((len(x), len(loc))), np.empty(len(x)))
     for rows, seen in patterns:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._compute import interpret
 from bayesnb.arrays._loops import compiled, for_loops, row_blocks
 from bayesnb.arrays._placement import Array
@@ -21,9 +22,6 @@ from bayesnb.primitives._codes import starts_of
 from bayesnb.primitives._distances import LOG_2PI
 
 Tables = tuple[Array, ...]
-
-BLOCK_BYTES = 1 << 21
-"""Bytes of the numbers of one kind in a block of rows, which stay in cache."""
 
 
 def log_category_ratios(prior: Array, sizes: tuple[int, ...], x: Array, y: Array, factor: float) -> Array:
@@ -61,7 +59,7 @@ def log_student_densities(prior: tuple[Array, ...], x: Array, y: Array, factor: 
 
 def _blocks(x: Array, y: Array) -> Iterator[tuple[slice, Array, Array]]:
     labels = np.ascontiguousarray(y, np.int64)
-    for rows in row_blocks(len(y), 8 * x.shape[1], block_bytes=BLOCK_BYTES):
+    for rows in row_blocks(len(y), 8 * x.shape[1], block_bytes=limits.IN_ORDER_BYTES):
         yield rows, for_loops(x[rows]), labels[rows]
 
 

@@ -14,14 +14,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._compute import interpret
 from bayesnb.arrays._loops import compiled, in_threads, part_of_loops, row_blocks
 from bayesnb.arrays._own_primitives import Shape, with_host_body
 from bayesnb.arrays._placement import Array
 from bayesnb.numerics._stable import log_gamma_ratio
-
-BLOCK_BYTES = 1 << 19
-"""A block of columns whose logs are taken together stays in cache."""
 
 
 def segment_sums(bins: Array) -> Array:
@@ -41,7 +39,7 @@ def _on_host(mass: Array, counts: Array, totals: Array) -> tuple[Array, Array]:
         found = interpret(_of_columns, q[table, some], c[table][:, some], a[table])
         weights[table][:, some], rest[table][:, some] = found
 
-    blocks = row_blocks(num_columns, 8 * num_totals * size * size, block_bytes=BLOCK_BYTES)
+    blocks = row_blocks(num_columns, 8 * num_totals * size * size, block_bytes=limits.SMALL_BLOCK_BYTES)
     in_threads(fill, [(table, block) for table in range(len(q)) for block in blocks])
     return weights.reshape(*front, *weights.shape[1:]), rest.reshape(*front, *rest.shape[1:])
 

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._loops import compiled, in_threads, row_blocks
 from bayesnb.arrays._own_primitives import Shape, with_host_body
 from bayesnb.arrays._placement import Array
@@ -42,10 +43,6 @@ def log_of(real: Array) -> Array:
     return jnp.where(real > 0, 0.0, NEVER)
 
 
-BLOCK_BYTES = 1 << 22
-"""Tables are summed in blocks of this size, with temporaries of some times the size for each thread."""
-
-
 def _on_host(log_weight: Array, real: Array) -> tuple[Array, Array]:
     size = log_weight.shape[-1]
     tables = np.asarray(log_weight, np.float64).reshape(-1, size, size)
@@ -55,7 +52,7 @@ def _on_host(log_weight: Array, real: Array) -> tuple[Array, Array]:
     def fill(part: slice) -> None:
         log_sum[part], log_shares[part] = _add_up(tables[part], cuts[part])
 
-    in_threads(fill, row_blocks(len(tables), 8 * size * size, block_bytes=BLOCK_BYTES))
+    in_threads(fill, row_blocks(len(tables), 8 * size * size, block_bytes=limits.SEGMENTATION_BYTES))
     return log_sum.reshape(log_weight.shape[:-2]), log_shares.reshape(log_weight.shape)
 
 

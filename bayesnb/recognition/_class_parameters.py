@@ -9,13 +9,12 @@ from typing import Any
 import jax
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.recognition._points import Points, evaluate
 from bayesnb.recognition._user_program import FROM_ZERO, ONE_SITE, NotNaiveBayes, Program, Trace, holds, type_like
 
 SAME = 1e-9
 """Numbers with a smaller relative difference are the same."""
-
-MOST_CLASSES, FEW_CLASSES, FAR_LABEL = 4096, 32, 1024
 
 
 @dataclass
@@ -201,7 +200,7 @@ def count_classes(labels: Labels, observed: int, first: Points, keys: Any) -> in
 
     seen: list[np.ndarray[Any, Any]] = []
     latent: Any = None
-    for start in range(0, MOST_CLASSES, num_rows):
+    for start in range(0, limits.PROBE_CLASSES, num_rows):
         rows = read(start)
         if rows is None:
             return observed
@@ -215,7 +214,7 @@ def count_classes(labels: Labels, observed: int, first: Points, keys: Any) -> in
                 return _at_least(labels, len(seen), observed)
             seen.append(row)
         wide = labels.old.itemsize > 1  # a label of eight bits would come round again
-        if wide and start + num_rows > 2 * observed + FEW_CLASSES and _is_number(read, num_rows):
+        if wide and start + num_rows > 2 * observed + limits.FEW_PROBE_CLASSES and _is_number(read, num_rows):
             break
     raise NotNaiveBayes(
         f"the argument {labels.program.label!r}, the labels, is read as a number: each of {len(seen)} labels that were "
@@ -225,7 +224,7 @@ def count_classes(labels: Labels, observed: int, first: Points, keys: Any) -> in
 
 def _is_number(read: Callable[[int], Any], num_rows: int) -> bool:
     """Whether parameters change with labels that are beyond all classes."""
-    one, other = read(FAR_LABEL), read(FAR_LABEL + num_rows)
+    one, other = read(limits.FAR_LABEL), read(limits.FAR_LABEL + num_rows)
     if one is None or other is None:
         return False
     alike = same(one, other) | ~np.isfinite(one + other) | (one == 0)

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._placement import allow_promotion, to_host
 from bayesnb.jaxpr_numpy import by_numpy
 from bayesnb.model._naive_bayes import NaiveBayes
@@ -31,7 +32,6 @@ from bayesnb.recognition._priors import Setting, conjugate_priors, known_or_hype
 from bayesnb.recognition._reading import DIRICHLET, Reading, reading_of
 from bayesnb.recognition._user_program import (
     FROM_ZERO,
-    MOST_ROWS,
     NO_LABEL,
     NO_ROWS,
     ONE_SITE,
@@ -40,9 +40,6 @@ from bayesnb.recognition._user_program import (
     base_of,
     numbers_of,
 )
-
-POINTS = 24
-"""Random points of the latents; more if a prior has more hyperparameters."""
 
 
 def from_numpyro(
@@ -108,7 +105,7 @@ def _recognise(fn: Callable[..., object], program: Program, recognised: dict[str
     whole = _find_labels(program)
     whole.program = hold_hyperparameters(whole)
     labels = _some_rows(whole)
-    keys = jax.random.split(jax.random.key(1), POINTS)
+    keys = jax.random.split(jax.random.key(1), limits.PROBE_POINTS)
     first = labels.evaluate(labels.given, keys)
     if not first.observed:
         raise NotNaiveBayes(
@@ -218,11 +215,11 @@ def _find_labels(program: Program) -> Labels:
 
 
 def _some_rows(labels: Labels) -> Labels:
-    """The labels of the program with about ``MOST_ROWS`` rows, of every class, if its rows are arguments."""
-    if labels.num_rows <= MOST_ROWS or labels.old is None:
+    """The labels of the program with about ``limits.PROBE_ROWS`` rows, of every class, if its rows are arguments."""
+    if labels.num_rows <= limits.PROBE_ROWS or labels.old is None:
         return labels
     _, of_classes = np.unique(labels.old, return_index=True)
-    spread = np.linspace(0, labels.num_rows - 1, max(MOST_ROWS - len(of_classes), 2)).astype(int)
+    spread = np.linspace(0, labels.num_rows - 1, max(limits.PROBE_ROWS - len(of_classes), 2)).astype(int)
     rows = np.union1d(of_classes, spread)
     shorter = shorten(labels, rows)
     if shorter is None:

@@ -181,9 +181,6 @@ def _middle(distribution: Any) -> Any:
     return middle
 
 
-MOST_ROWS = 64
-"""The most example rows with which the program is probed, if it takes its rows from its arguments."""
-
 Trace = dict[str, Any]
 
 NEEDS_NUMBERS = (jax.errors.JAXTypeError, jax.errors.JAXIndexError, NotImplementedError)

@@ -10,14 +10,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.comparison._methods import REFERENCE
 from bayesnb.comparison._metrics import METRICS
 from bayesnb.frames._choices import ASKED
 from bayesnb.report._summary import Summary, capitalise, plural, probability, tenths, with_error
-
-MOST_LISTED = 12
-MOST_STRONGEST = 10
-MOST_WEAKEST = 3
 
 
 def print_data(console: Console, data: Summary) -> None:
@@ -32,8 +29,8 @@ def print_data(console: Console, data: Summary) -> None:
         lines.append(f"Rows left out because '{escape(data['target'])}' is missing: {data['rows_without_target']:,}")
     # columns left out for other reasons get a warning
     if silent := [f"{name} ({why})" for name, why in data["left_out"].items() if why == ASKED]:
-        lines.append(f"Columns left out: {escape(_listing(silent, MOST_LISTED))}")
-    if len(columns) <= MOST_LISTED:
+        lines.append(f"Columns left out: {escape(_listing(silent, limits.MOST_LISTED))}")
+    if len(columns) <= limits.MOST_LISTED:
         rows = [[c["name"], capitalise(c["kind"]), c["values"], f"{c['missing']:,}"] for c in columns]
         grid = _grid(["column", "likelihood", "values"], ["missing"], rows)
     else:
@@ -125,9 +122,9 @@ def _times(summary: Summary) -> Grid:
 def _inclusion(columns: Sequence[Summary]) -> Grid:
     """Columns by their dependence on the class: all, or the ten strongest and the three weakest."""
     rows = [[c["column"], probability(c["probability"]), tenths(c["log_bayes_factor"])] for c in columns]
-    num_left = len(rows) - MOST_STRONGEST - MOST_WEAKEST
+    num_left = len(rows) - limits.STRONGEST - limits.WEAKEST
     if num_left > 0:
-        rows[MOST_STRONGEST:-MOST_WEAKEST] = [[f"... {num_left:,} more ..."]]
+        rows[limits.STRONGEST : -limits.WEAKEST] = [[f"... {num_left:,} more ..."]]
     return _grid(["column"], ["probability", "log Bayes factor"], rows)
 
 

@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from rich.cells import cell_len, set_cell_size
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.comparison._compare import Comparison
 from bayesnb.comparison._methods import REFERENCE
 from bayesnb.comparison._metrics import METRICS, NUM_BINS
@@ -24,7 +25,6 @@ from bayesnb.report._summary import Findings, Summary, capitalise, number, plura
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LONGEST_TARGET = 17  # the number of letters with room in the plate diagram
 CSS_DPI = 96
 PNG_WIDTH = slice(16, 20)  # the bytes of a PNG file that hold its width
 
@@ -97,14 +97,13 @@ def _breakable(name: str) -> Markup:
 
 
 def _short(name: str) -> str:
-    return name if cell_len(name) <= LONGEST_TARGET else set_cell_size(name, LONGEST_TARGET - 1).rstrip() + "…"
+    most = limits.TARGET_LENGTH
+    return name if cell_len(name) <= most else set_cell_size(name, most - 1).rstrip() + "…"
 
 
 LEGEND_INCHES = 1.6  # the width of a legend entry
-MOST_COLUMNS_DRAWN = 40
 FILE_DPI = 150
 PAGE_DPI = 144  # 1.5 pixels for each of the page's 96
-LONGEST_NAME = 24
 
 
 def draw_figures(findings: Findings, summary: Summary) -> dict[str, Figure]:
@@ -162,10 +161,10 @@ def reliability_figure(summary: Summary, result: Comparison) -> Figure:
 
 def dependence_figure(summary: Summary, pairs: Dependence) -> Figure:
     """The dependence of all columns, or if there are too many, of those with the strongest pairs."""
-    strongest = np.argsort(-pairs.log_bayes_factor.max(axis=1), kind="stable")[:MOST_COLUMNS_DRAWN]
+    strongest = np.argsort(-pairs.log_bayes_factor.max(axis=1), kind="stable")[: limits.MOST_DRAWN]
     part = pairs.among(np.sort(strongest))
-    half = LONGEST_NAME // 2  # names may differ at either end
-    short = [name if len(name) <= LONGEST_NAME else f"{name[:half]}…{name[1 - half :]}" for name in part.names]
+    half = limits.COLUMN_LENGTH // 2  # names may differ at either end
+    short = [name if len(name) <= limits.COLUMN_LENGTH else f"{name[:half]}…{name[1 - half :]}" for name in part.names]
     side = max(2.5, 0.18 * len(short))
     figure = _figure(side + 2.8, side + 2.2)
     dependence(figure.subplots(), replace(part, names=tuple(short)))

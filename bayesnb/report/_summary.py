@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesnb import __version__
+from bayesnb.arrays import _limits as limits
 from bayesnb.comparison._compare import Comparison
 from bayesnb.comparison._experiment import Experiment, num_test_rows
 from bayesnb.comparison._first_split import Evidence, NutsCheck
 from bayesnb.comparison._methods import COMPARED, PRIOR_MEANINGS, REFERENCE, RIVALS
 from bayesnb.comparison._metrics import FLOOR_NATS, METRICS
 from bayesnb.frames._columns import Column
-from bayesnb.inspection._dependence import STRONG, Dependence
+from bayesnb.inspection._dependence import Dependence
 from bayesnb.inspection._num_parameters import num_parameters
 
-LEAST_OVERCONFIDENCE = 0.01
 PACKAGES = ("jax", "numpyro", "numpy", "scikit-learn")
 
 ARGUMENTS = {
@@ -86,7 +86,7 @@ def summarise(findings: Findings, command: str) -> dict[str, Any]:
     """Everything needed to judge and repeat the comparison, as plain values for JSON."""
     experiment, result, evidence, pairs, check, no_check = findings
     every = [] if pairs is None else pairs.strongest(math.comb(len(pairs.names), 2))
-    strong = sum(pair.log_bayes_factor > STRONG and pair.per_row > 0 for pair in every)
+    strong = sum(pair.log_bayes_factor > limits.STRONG_DEPENDENCE and pair.per_row > 0 for pair in every)
     dependent = f"Dependent pairs of columns within the classes: {strong} of {len(every):,} (dependence.png)."
     repeats, data, stopped = experiment.repeats, summarise_data(experiment), _say_where_it_stopped(result)
     if stopped is not None:
@@ -253,7 +253,7 @@ def _overconfidence(result: Comparison, pairs: Dependence | None) -> str | None:
     """A warning if full Bayes is over-confident, with a reason if columns depend on each other, and what helps."""
     size = result.sizes[-1]
     gap, error = result.overconfidence(size, REFERENCE)
-    if not (gap > LEAST_OVERCONFIDENCE and gap > 2 * error):
+    if not (gap > limits.LEAST_OVERCONFIDENCE and gap > 2 * error):
         return None
     warning = (
         f"Full Bayes is over-confident: at n = {size:,} its largest probability is on average "
@@ -264,7 +264,7 @@ def _overconfidence(result: Comparison, pairs: Dependence | None) -> str | None:
         warning += (
             " Columns depend on each other within the classes, most surely "
             f"'{strongest.first}' and '{strongest.second}' (dependence.png)."
-            if strongest.log_bayes_factor > STRONG and strongest.per_row > 0
+            if strongest.log_bayes_factor > limits.STRONG_DEPENDENCE and strongest.per_row > 0
             else " No two columns surely depend on each other within the classes (dependence.png)."
         )
     cures = [_cure(result, size, method) for method in result.cures(size)]
@@ -309,7 +309,7 @@ def next_step(result: Comparison, pairs: Dependence | None, *, own_program: bool
     surest = [] if pairs is None else pairs.strongest(1)
     if best in ARGUMENTS and not own_program:
         steps.append(f"bayesnb.NaiveBayesClassifier({ARGUMENTS[best]}), which is '{best}'")
-    if any(pair.log_bayes_factor > STRONG and pair.per_row > 0 for pair in surest):
+    if any(pair.log_bayes_factor > limits.STRONG_DEPENDENCE and pair.per_row > 0 for pair in surest):
         steps.append("bayesnb.fit_forests, in which a column may look at another")
     if not {*RIVALS} & {*result.methods}:
         steps.append("--rivals, for a logistic regression and a random forest on the same splits")

@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import dense
 from bayesnb.arrays._compute import compute
 from bayesnb.arrays._placement import is_traced, leading_size, on_host, promote_dtypes, to_host
@@ -25,9 +26,6 @@ from bayesnb.model._naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics._log_prob import LogProb
 from bayesnb.results._combine import raise_terms, sum_terms
 from bayesnb.rows import _arguments as arguments
-
-AT_ONCE = 1 << 26
-"""The most bytes of results in memory at once: those of one block of rows under every draw."""
 
 
 class Interval(NamedTuple):
@@ -106,7 +104,7 @@ def quantiles(of_rows: Callable[..., Any], given: ParameterDraws, by_feature: bo
     width = sum(x.shape[1] for x in arrays.values()) if by_feature else 1
     row_bytes = 8 * model.class_probs_of(params).size * width
     # a power of two, so that few block sizes are compiled
-    size = 1 << max(min(AT_ONCE // max(row_bytes, 1), max(num_rows, 1)), 1).bit_length() - 1
+    size = 1 << max(min(limits.AT_ONCE_BYTES // max(row_bytes, 1), max(num_rows, 1)), 1).bit_length() - 1
     # take the nearest draw: interpolation would fail for impossible events, whose logarithms are -inf
     if not on_host(given):
 

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays import _either as either
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._compute import find_cpu_rows, read_as_numpy
 from bayesnb.arrays._own_primitives import checked, refuse
 from bayesnb.arrays._placement import Array, as_array, is_traced, on_host
@@ -26,13 +27,8 @@ from bayesnb.primitives.sums import Labels
 from bayesnb.rows import _arguments as arguments
 from bayesnb.rows._checks import check_float32, check_shapes, count_rows
 
-MOST_CLASSES = np.iinfo(np.int32).max
-
 UNIQUE = "classes, y = numpy.unique(y, return_inverse=True)"
 """How to turn labels of any kind into integers 0..K-1."""
-
-LARGEST_WEIGHT = 1e30
-"""The largest weight of a row: sums of weights, and of weighted squares, stay finite in single precision too."""
 
 
 class Specification(Protocol):
@@ -159,9 +155,9 @@ def check_labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | N
     traced = is_traced(y)
     with jax.core.eval_context():  # without this an outer jit would trace computations even on a known JAX array
         num_classes = _classes(None if traced else _drop_weightless(y, *others), num_classes)
-    if num_classes > MOST_CLASSES:
+    if num_classes > limits.MOST_CLASSES:
         raise ValueError(
-            f"y has {num_classes:,} classes, at most {MOST_CLASSES:,} are supported: renumber them, {UNIQUE}"
+            f"y has {num_classes:,} classes, at most {limits.MOST_CLASSES:,} are supported: renumber them, {UNIQUE}"
         )
     y = y.astype(np.int32)
     return Labels(checked(partial(_hard, num_classes), y, *others) if traced else y, weight), num_classes
@@ -243,8 +239,8 @@ def check_weights(sample_weight: Any, num_rows: int) -> Array:
 
 
 def _weights(weight: Array) -> Array:
-    bad = ~((weight >= 0) & (weight <= LARGEST_WEIGHT))
-    refuse(bad, f"sample_weight must be finite, not negative and at most {LARGEST_WEIGHT:g}, got {{0}}", weight)
+    bad = ~((weight >= 0) & (weight <= limits.LARGEST_WEIGHT))
+    refuse(bad, f"sample_weight must be finite, not negative and at most {limits.LARGEST_WEIGHT:g}, got {{0}}", weight)
     return weight
 
 

@@ -18,8 +18,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays import _memory as memory
-from bayesnb.arrays._cells import SQUARABLE, STORED_BYTES, bytes_per_row, is_sparse, part_of
+from bayesnb.arrays._cells import bytes_per_row, is_sparse, part_of
 from bayesnb.arrays._class_table import CELL_BYTES, is_sparse_enough
 from bayesnb.arrays._compute import put_beside
 from bayesnb.arrays._loops import merge_in_threads, row_blocks
@@ -156,7 +157,7 @@ def from_host(rows: LabelledRows, *, evidence: bool = True, tables: bool = False
     require_memory(rows, sizes, tables=tables)
     row_bytes = max([1, *map(bytes_per_row, arrays.values())])
     least = num_classes * max([0, *sizes.values()])
-    block_bytes = STORED_BYTES if any(map(is_sparse, arrays.values())) else None
+    block_bytes = limits.SPARSE_BLOCK_BYTES if any(map(is_sparse, arrays.values())) else None
     whole = row_bytes * rows.num_rows <= 2 * least  # sums as large as the rows are made once, and not merged
     blocks = [slice(0, rows.num_rows)] if whole else row_blocks(rows.num_rows, row_bytes, least, block_bytes)
     return merge_in_threads(ModelStatistics.merge, part, blocks)
@@ -195,7 +196,7 @@ def _from_cpu(rows: LabelledRows, like: jax.Array) -> ModelStatistics | None:
         (rows.arrays, rows.labels),
     )
     dtypes = from_device.eval_shape(rows.families, *a_row, rows.num_classes)
-    found = put_beside(like, from_host(rows), dtypes, SQUARABLE)
+    found = put_beside(like, from_host(rows), dtypes, limits.SQUARABLE)
     with jax.core.eval_context():
         return found and weaken_counts(found)
 

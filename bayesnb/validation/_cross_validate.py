@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays import _memory as memory
 from bayesnb.arrays._compute import compute
 from bayesnb.arrays._loops import in_threads, row_blocks
@@ -28,9 +29,6 @@ from bayesnb.rows._labelled_rows import label_rows
 from bayesnb.rows._sufficient_statistics import ModelStatistics, from_host
 
 T = TypeVar("T")
-
-GRID_BYTES = 1 << 26
-"""Bytes of hyperparameters of the folds that are finalised together."""
 
 
 def cross_validate(
@@ -90,7 +88,7 @@ def cross_validate(
     table = np.empty((num_rows, len(models), num_classes))
     scorer = grid.predictive_scorer if fit is fit_posterior else _untie(grid.with_sites(None)).likelihood_scorer
     grid_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(grid))
-    for some in row_blocks(len(others), grid_bytes, block_bytes=GRID_BYTES):
+    for some in row_blocks(len(others), grid_bytes, block_bytes=limits.AT_ONCE_BYTES):
         tables = _tables_of_folds(grid, others[some], fit)
 
         def predict(one: tuple[int, Tables]) -> None:

@@ -11,7 +11,7 @@ import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.arrays import _class_table as class_table
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays import _memory as memory
 from bayesnb.arrays._class_table import is_class_table
 
@@ -47,8 +47,8 @@ def always_sparse(monkeypatch):
     """A function that makes every table of words sparse."""
 
     def start():
-        monkeypatch.setattr(class_table, "LARGE", 0)
-        monkeypatch.setattr(class_table, "DENSITY", 0)
+        monkeypatch.setattr(limits, "MOST_DENSE_CELLS", 0)
+        monkeypatch.setattr(limits, "DENSITY", 0)
 
     return start
 
@@ -252,7 +252,7 @@ def test_refusals_say_what_to_do(texts, always_sparse, monkeypatch):
     always_sparse()
     X, y = texts[0][:, 1:], texts[1]  # of a shape that was not compiled before
     post = nb.fit_posterior(model(), X, y)
-    monkeypatch.setattr(memory, "UNCHECKED_BYTES", 0)
+    monkeypatch.setattr(limits, "UNCHECKED_BYTES", 0)
     monkeypatch.setattr(memory, "available", lambda: 8 * K * (D - 1) - 1)
     with pytest.raises(ValueError, match="a table of 7 classes and 29 columns would take"):
         jax.jit(post.predict)(jnp.asarray(X[:6].toarray()))

@@ -9,7 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.arrays._compute import LITTLE, compute
+from bayesnb.arrays import _limits as limits
+from bayesnb.arrays._compute import compute
 from tests import cases
 
 
@@ -22,7 +23,7 @@ def trees(rng):
     return {
         "small": (rng.normal(size=(3, 2)), rng.normal(size=(1, 1)), rng.normal(size=())),
         "empty leaves": (np.zeros((0, 2)), np.zeros((0, 2))),
-        "large": (rng.normal(size=(LITTLE // 8, 2)), np.float64(1.0)),
+        "large": (rng.normal(size=(limits.MOST_IN_NUMPY // 8, 2)), np.float64(1.0)),
         "whole numbers": (np.arange(3), np.ones(3)),
         "Python's numbers": (1.5, 2.5),
     }
@@ -95,7 +96,7 @@ def test_nothing_is_compiled_for_the_size_of_a_host_problem(compilations, key):
 
 def test_much_work_is_compiled(compilations):
     function = jax.jit(lambda x: (x[:, None] * x[None]).sum())
-    for size, compiled in ((16, False), (1 + int(LITTLE**0.5), True)):
+    for size, compiled in ((16, False), (1 + int(limits.MOST_IN_NUMPY**0.5), True)):
         assert compute(function, np.ones(size)) == size**2
         assert bool(compilations) == compiled
 

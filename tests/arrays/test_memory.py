@@ -8,9 +8,9 @@ import pytest
 
 import bayesnb as nb
 import bayesnb.sklearn as drop_in
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays import _memory as memory
 from bayesnb.fits._bootstrap import bootstrap_weights
-from bayesnb.rows._labelled_rows import MOST_CLASSES
 
 X, Y = np.arange(8.0).reshape(4, 2) ** 1.3, np.array([0, 1, 0, 1])
 FAR = np.array([0, 1, 0, 10**9])
@@ -68,13 +68,13 @@ def test_what_does_not_fit_is_refused_before_it_is_tried(asked, monkeypatch):
 
 def test_scores_of_many_rows_are_refused(monkeypatch):
     fit = posterior()
-    monkeypatch.setattr(memory, "available", lambda: memory.UNCHECKED_BYTES)
+    monkeypatch.setattr(memory, "available", lambda: limits.UNCHECKED_BYTES)
     with pytest.raises(ValueError, match="scores of 8,000,000 rows and 2 classes would take at least 122 MiB"):
         fit.predict_proba(np.ones((8_000_000, 2), np.float32))
 
 
 def test_more_classes_than_labels_are_counted_with_are_refused():
-    with pytest.raises(ValueError, match=f"at most {MOST_CLASSES:,} are supported"):
+    with pytest.raises(ValueError, match=f"at most {limits.MOST_CLASSES:,} are supported"):
         nb.fit_posterior(MODEL, X, np.array([0, 1, 0, 2**33]))
 
 
@@ -85,7 +85,7 @@ def test_dependence_asks_only_for_the_classes_that_are_there():
 
 def test_what_is_small_does_not_ask_the_system(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: pytest.fail("asked"))
-    memory.require(memory.UNCHECKED_BYTES, "it", "do less")
+    memory.require(limits.UNCHECKED_BYTES, "it", "do less")
     posterior().predict_proba(X)
 
 

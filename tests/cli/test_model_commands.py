@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
+from bayesnb.arrays import _limits as limits
 from bayesnb.cli import main
 
 ROWS = [
@@ -64,7 +65,7 @@ def test_a_model_from_a_file_is_the_estimators():
 def test_blocks_make_no_difference(monkeypatch, method):
     fitted("--method", method)
     whole = run("predict", "m.model", "good.csv").stdout
-    monkeypatch.setattr("bayesnb.files.sources._csv.BLOCK_BYTES", 150)
+    monkeypatch.setattr(limits, "CSV_BLOCK_BYTES", 150)
     fitted("--method", method)
     assert_allclose(
         predictions(run("predict", "m.model", "good.csv").stdout)[2], predictions(whole)[2], rtol=1e-9, atol=1e-12
@@ -78,7 +79,7 @@ def test_a_column_that_turns_into_text_far_down_is_text_from_the_first(place, mo
     )
     (place / "good.csv").write_text("\n".join(lines) + "\n")
     whole = fitted().output
-    monkeypatch.setattr("bayesnb.files.sources._csv.BLOCK_BYTES", 150)
+    monkeypatch.setattr(limits, "CSV_BLOCK_BYTES", 150)
     assert fitted().output == whole
     assert "rooms: categorical (5 categories)" in whole
 

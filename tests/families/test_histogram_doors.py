@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 import bayesnb as nb
-from bayesnb.files import _counting as counting
+from bayesnb.arrays import _limits as limits
 from bayesnb.inspection._arviz import library
 from tests import laws
 
@@ -50,7 +50,7 @@ def test_it_is_saved_and_exported(model, rows, tmp_path):
 
 @pytest.mark.parametrize("size", [1, 40, 77, 1000])
 def test_streams_in_blocks_of_any_size_have_the_edges_of_their_first_rows(model, rows, size, monkeypatch):
-    monkeypatch.setattr(counting, "FIRST_ROWS", 60)
+    monkeypatch.setattr(limits, "EDGE_ROWS", 60)
     X, y = rows
     weight = np.arange(N) % 3.0
     parts = [(X[at : at + size], y[at : at + size], weight[at : at + size]) for at in range(0, N, size)]

@@ -8,15 +8,15 @@ from sklearn import naive_bayes
 
 import bayesnb as nb
 from bayesnb.arrays import _cells as cells
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays import _loops as loops
 from bayesnb.families._categorical import CategoricalStatistics
-from bayesnb.families._open_categorical import SAMPLE_ROWS, OpenCategorical
-from bayesnb.frames._schema import MOST_CODES
+from bayesnb.families._open_categorical import OpenCategorical
 from bayesnb.rows._labelled_rows import label_rows
 from bayesnb.rows._sufficient_statistics import class_sizes
 from bayesnb.sklearn import CategoricalNB
 
-N, D, K = 6 * SAMPLE_ROWS, 5, 3
+N, D, K = 6 * limits.SIZED_ROWS, 5, 3
 
 
 def rows_of(rng, dtype=np.int64):
@@ -43,7 +43,7 @@ def assert_counted(statistics, expected):
 @pytest.fixture(params=[1 << 12, 8 << 20])
 def blocks(request, monkeypatch):
     """One block of rows, or many."""
-    monkeypatch.setattr(loops, "BLOCK_BYTES", request.param)
+    monkeypatch.setattr(limits, "BLOCK_BYTES", request.param)
 
 
 @pytest.mark.usefixtures("blocks")
@@ -99,7 +99,7 @@ def test_columns_of_codes_among_others(rng):
     fit = nb.NaiveBayesClassifier(kinds).fit(x, y)
     expected = counts_of(x[:, [0, 3]], y)
     assert_counted(fit.statistics_.blocks["categorical"], expected)
-    x[8, 3] = MOST_CODES
+    x[8, 3] = limits.MOST_CODES
     with pytest.raises(ValueError, match="column 3 of X would have 1048577 categories, which are too many"):
         fit.partial_fit(x, y)
     assert_counted(fit.statistics_.blocks["categorical"], expected)
@@ -108,8 +108,8 @@ def test_columns_of_codes_among_others(rng):
 @pytest.mark.parametrize("row", [0, 8])  # among the few that are looked at first, and not
 def test_a_code_without_a_table_is_refused(rng, row):
     x, y = rows_of(rng)
-    x[row, 2] = MOST_CODES - 1
-    assert nb.NaiveBayesClassifier("categorical").fit(x, y).schema_.sizes[2] == MOST_CODES
+    x[row, 2] = limits.MOST_CODES - 1
+    assert nb.NaiveBayesClassifier("categorical").fit(x, y).schema_.sizes[2] == limits.MOST_CODES
     x[row, 2] += 1
     with pytest.raises(ValueError, match="column 2 of X would have"):
         nb.NaiveBayesClassifier("categorical").fit(x, y)
@@ -159,7 +159,7 @@ def test_rows_are_looked_at_once(rng, monkeypatch):
     )
     x, y = rng.integers(0, 4, (N, D)), rng.integers(0, K, N)
     fit = nb.NaiveBayesClassifier("categorical").fit(x, y)
-    assert [len(rows) for rows in looks] == [SAMPLE_ROWS - SAMPLE_ROWS // 7]  # one in seven
+    assert [len(rows) for rows in looks] == [limits.SIZED_ROWS - limits.SIZED_ROWS // 7]  # one in seven
     assert_counted(fit.statistics_.blocks["x"], counts_of(x, y))
     fit.fit(x, y, sample_weight=rng.random(N) + 0.1)  # whose sums do not tell that all are counted
     assert len(looks[-1]) == N
@@ -179,7 +179,7 @@ def test_blocks_outweigh_their_tables():
 
 
 def test_room_is_counted_in_int32(monkeypatch):
-    monkeypatch.setattr("bayesnb.families._open_categorical.MOST_PLACES", 100)
+    monkeypatch.setattr(limits, "MOST_CATEGORIES", 100)
     x = np.array([[48, 48]])
     assert OpenCategorical((1, 1)).prepare(x, lambda: None).num_categories == (49, 49)
     assert OpenCategorical((1, 1)).prepare(x // 2, lambda: None).num_categories == (32, 32)

@@ -9,8 +9,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 import bayesnb as nb
-from bayesnb.files.sources import _csv as csv_files
-from bayesnb.files.sources import _parquet as parquet
+from bayesnb.arrays import _limits as limits
 
 N, D, K = 400, 3, 3
 NAMES = ["first", "second", "third"]
@@ -32,8 +31,8 @@ def whole():
 
 def small_batches(monkeypatch):
     """Of 32 rows of four columns, so that every file takes several; and little of a CSV file at once."""
-    monkeypatch.setattr(parquet, "BATCH_BYTES", 8 * (D + 1) * 32)
-    monkeypatch.setattr(csv_files, "BLOCK_BYTES", 1 << 11)
+    monkeypatch.setattr(limits, "BATCH_BYTES", 8 * (D + 1) * 32)
+    monkeypatch.setattr(limits, "CSV_BLOCK_BYTES", 1 << 11)
 
 
 def in_words(table, y):

@@ -5,7 +5,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.files import _checkpoint as checkpoint
+from bayesnb.arrays import _limits as limits
 from bayesnb.files import _counting as counting
 
 
@@ -53,4 +53,4 @@ def stop_after(monkeypatch, batches):
         return compute(*args, **keywords)
 
     monkeypatch.setattr(counting, "sufficient_statistics", counted)
-    monkeypatch.setattr(checkpoint, "LEAST_SECONDS", -1.0)
+    monkeypatch.setattr(limits, "CHECKPOINT_SECONDS", -1.0)

@@ -15,7 +15,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import bayesnb as nb
-from bayesnb.files import _checkpoint as checkpoint
+from bayesnb.arrays import _limits as limits
 from bayesnb.files._counting import stream
 from bayesnb.files.sources._source import StreamError
 from tests import cases
@@ -27,8 +27,8 @@ ROOT = Path(nb.__file__).parent.parent
 @pytest.fixture(autouse=True)
 def _often(monkeypatch):
     """Writes after every block."""
-    monkeypatch.setattr(checkpoint, "LEAST_SECONDS", -1.0)
-    monkeypatch.setattr(checkpoint, "SHARE", 1e9)
+    monkeypatch.setattr(limits, "CHECKPOINT_SECONDS", -1.0)
+    monkeypatch.setattr(limits, "CHECKPOINT_SHARE", 1e9)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_stopped_after_any_block(name, path):
 
 
 def test_stopped_by_the_keyboard(path, monkeypatch):
-    monkeypatch.setattr(checkpoint, "LEAST_SECONDS", 1e9)  # nothing but the stop writes
+    monkeypatch.setattr(limits, "CHECKPOINT_SECONDS", 1e9)  # nothing but the stop writes
     case = cases.make("normal")
     with pytest.raises(KeyboardInterrupt):
         stream(case.model, stopping(blocks_of(case.X, case.y, 5), 3, KeyboardInterrupt), checkpoint=path)
@@ -79,9 +79,10 @@ KILLED = """
 import sys, time
 import numpy as np
 import bayesnb as nb
-from bayesnb.files import _checkpoint as checkpoint, _counting as counting
+from bayesnb.arrays import _limits as limits
+from bayesnb.files import _counting as counting
 from bayesnb.files._counting import stream
-checkpoint.LEAST_SECONDS, checkpoint.SHARE = 0.0, 1e9
+limits.CHECKPOINT_SECONDS, limits.CHECKPOINT_SHARE = 0.0, 1e9
 {}
 def merge(*parts, merge=nb.merge):
     time.sleep(0.01)
@@ -98,8 +99,7 @@ source, keywords = random_blocks(10**6), {}
 """
 
 FILE = """
-from bayesnb.files.sources import _parquet as parquet
-parquet.BATCH_BYTES = 8 * 4 * 50
+limits.BATCH_BYTES = 8 * 4 * 50
 source, keywords = sys.argv[2], {"label": "label"}
 """
 
@@ -256,7 +256,7 @@ def test_where_no_checkpoint_can_be(tmp_path):
 
 
 def test_it_is_written_seldom(path, monkeypatch):
-    monkeypatch.setattr(checkpoint, "LEAST_SECONDS", 1e9)
+    monkeypatch.setattr(limits, "CHECKPOINT_SECONDS", 1e9)
     writes = []
     monkeypatch.setattr(os, "replace", lambda *names: writes.append(names))
     stream(nb.NaiveBayes(nb.Normal(), num_classes=2), random_blocks(30), checkpoint=path)

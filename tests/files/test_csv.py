@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
+from bayesnb.arrays import _limits as limits
 from bayesnb.cli import main
-from bayesnb.files.sources import _csv as csv_files
 from bayesnb.files.sources._csv import end_of_rows, find_rows, irregular_quote
 from bayesnb.files.sources._paths import open_data
 from tests.reading import frame_of
@@ -90,7 +90,7 @@ BROKEN = {
 @pytest.mark.parametrize("block_bytes", [4 << 20, 40])
 @pytest.mark.parametrize("how", BROKEN)
 def test_every_door_refuses_a_broken_file_in_the_same_sentence(how, block_bytes, place, model, monkeypatch):
-    monkeypatch.setattr(csv_files, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(limits, "CSV_BLOCK_BYTES", block_bytes)
     content, sentence = BROKEN[how]
     (place / "odd.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
     found = sentences("odd.csv", model)
@@ -116,7 +116,7 @@ def test_every_door_names_the_line_of_a_bad_number(place, model):
 
 
 def test_infinite_is_text_where_text_follows(place, monkeypatch):
-    monkeypatch.setattr(csv_files, "BLOCK_BYTES", 40)
+    monkeypatch.setattr(limits, "CSV_BLOCK_BYTES", 40)
     (place / "odd.csv").write_text(GOOD.replace(ROWS[2], "inf,2,u").replace(ROWS[20], "none,2,u"))
     assert frame_of("odd.csv")["a"].tolist()[2] == "inf"
 
@@ -150,7 +150,7 @@ READ = {
 def test_every_door_reads_the_same_rows(name, block_bytes, place, monkeypatch):
     (place / name).write_bytes(READ[name])
     expected = pd.read_csv(io.StringIO(GOOD))
-    monkeypatch.setattr(csv_files, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(limits, "CSV_BLOCK_BYTES", block_bytes)
     frame = frame_of(name)
     assert_allclose(frame[["a", "b"]], expected[["a", "b"]])
     assert frame["label"].tolist() == expected["label"].tolist()
@@ -165,7 +165,7 @@ def test_lines_are_those_of_the_file(place, monkeypatch):
     text = 'a,b\r\n1,"x\r\ny""z\n"\r\n\r\n2,w\n3,"=x"\r4,\'=y\n'
     (place / "odd.csv").write_bytes(text.encode())
     for block_bytes in (4 << 20, 20, 5):
-        monkeypatch.setattr(csv_files, "BLOCK_BYTES", block_bytes)
+        monkeypatch.setattr(limits, "CSV_BLOCK_BYTES", block_bytes)
         frame = frame_of("odd.csv")
         assert frame.index.tolist() == [2, 6, 7, 8]
         assert frame["b"].tolist() == ['x\r\ny"z', "w", "=x", "=y"]
@@ -181,14 +181,14 @@ def test_blocks_end_where_rows_end():
 
 
 def test_a_header_may_be_longer_than_what_is_read_first(place, monkeypatch):
-    monkeypatch.setattr(csv_files, "HEAD_BYTES", 6)
+    monkeypatch.setattr(limits, "CSV_HEAD_BYTES", 6)
     (place / "odd.csv").write_text('"first\n name","second name"\r\n\r\n1,2\r\n')
     frame = frame_of("odd.csv")
     assert (frame.columns.tolist(), frame.index.tolist()) == (["first\n name", "second name"], [4])
 
 
 def test_blank_blocks_and_a_header_without_rows(place, monkeypatch):
-    monkeypatch.setattr(csv_files, "BLOCK_BYTES", 6)
+    monkeypatch.setattr(limits, "CSV_BLOCK_BYTES", 6)
     (place / "odd.csv").write_text("a,b\n1,2\n\n\n  \n\n\n\n\n\n3,4\n\n\n\n\n  ")
     assert frame_of("odd.csv").index.tolist() == [2, 11]
     (place / "odd.csv").write_text("a,b")

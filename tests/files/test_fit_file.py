@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
+from bayesnb.arrays import _limits as limits
 from bayesnb.files import _counting as counting
 from bayesnb.files import _description as description
 from bayesnb.files.sources._paths import open_data
@@ -62,7 +63,7 @@ def test_a_small_file_is_read_once_with_the_same_result(path, monkeypatch):
     read = kind.batches
     monkeypatch.setattr(kind, "batches", lambda file, *given: opened.append(file) or read(file, *given))
     for kept, times in ((1 << 20, 1), (0, 4)):  # once more for the powers of the default
-        monkeypatch.setattr(description, "KEPT_BYTES", kept)
+        monkeypatch.setattr(limits, "KEPT_BYTES", kept)
         fits.append(nb.fit_file(path))
         assert len(opened) == times
     assert_array_equal(*(fit.predict_proba(mixed().drop(columns="bought")) for fit in fits))
@@ -71,7 +72,7 @@ def test_a_small_file_is_read_once_with_the_same_result(path, monkeypatch):
 @pytest.mark.filterwarnings("ignore:column 'code' is read as text")
 @pytest.mark.parametrize("cells", [["red", "5"], ["5", "red"], ["", "red", "5"]])
 def test_text_and_numbers_in_different_batches_are_text(cells, tmp_path, monkeypatch):
-    monkeypatch.setattr("bayesnb.files.sources._csv.BLOCK_BYTES", 60)  # ten rows of red
+    monkeypatch.setattr(limits, "CSV_BLOCK_BYTES", 60)  # ten rows of red
     monkeypatch.setattr(description, "read_ahead", lambda batches: [*batches])  # as far ahead as can be
     frame = pd.DataFrame({"code": np.repeat(cells, 10), "label": [*"ab"] * (5 * len(cells))})
     file = tmp_path / "codes.csv"
@@ -205,7 +206,7 @@ def test_powers_that_were_asked_for_need_rows_in_memory(tmp_path):
 def test_of_a_large_file_the_powers_are_learned_on_the_rows_that_fit_takes(tmp_path, monkeypatch):
     """One in four, of each class alike; the cells are those of all rows where these are few."""
     monkeypatch.setattr("bayesnb.validation._leave_one_out.MOST_ROWS", 50)
-    monkeypatch.setattr("bayesnb.files.sources._csv.BLOCK_BYTES", 500)
+    monkeypatch.setattr(limits, "CSV_BLOCK_BYTES", 500)
     rng, y = np.random.default_rng(3), np.arange(173) % 3
     frame = pd.DataFrame({"a": rng.normal(y), "b": rng.gamma(1.0 + y), "kind": rng.choice([*"xyz"], 173)})
     frame.assign(label=np.array([*"pqr"])[y]).to_csv(tmp_path / "rows.csv", index=False)
@@ -217,9 +218,9 @@ def test_of_a_large_file_the_powers_are_learned_on_the_rows_that_fit_takes(tmp_p
 def test_a_stopped_fit_goes_on_where_it_was(path, tmp_path, monkeypatch):
     file = tmp_path / path.name
     file.write_bytes(path.read_bytes())
-    monkeypatch.setattr("bayesnb.files.sources._csv.BLOCK_BYTES", 400)
-    monkeypatch.setattr("bayesnb.files.sources._paths.BATCH_BYTES", 8 * 6 * 10)
-    monkeypatch.setattr(description, "KEPT_BYTES", 0)
+    monkeypatch.setattr(limits, "CSV_BLOCK_BYTES", 400)
+    monkeypatch.setattr(limits, "TABLE_BATCH_BYTES", 8 * 6 * 10)
+    monkeypatch.setattr(limits, "KEPT_BYTES", 0)
     options = {"likelihoods": {"name": "skip"}, "temper": False}
     whole = nb.fit_file(file, **options)
     with monkeypatch.context() as changed:

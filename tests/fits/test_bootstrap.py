@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.sparse import csr_array
 
 import bayesnb as nb
-from bayesnb.arrays import _loops as loops
+from bayesnb.arrays import _limits as limits
 from bayesnb.fits._bootstrap import bootstrap, bootstrap_weights
 from bayesnb.primitives import _log_factorials as log_factorials
 from bayesnb.primitives.sums import HostSums, Labels
@@ -57,7 +57,7 @@ def test_blocks_of_rows_do_not_matter(key, monkeypatch, labels):
     model, X, y = cases.mix(MLE_BLOCKS)
     y = np.eye(3)[y] if labels == "soft" else y
     whole = bootstrap(model, X, y, key=key, replicates=R)
-    monkeypatch.setattr(loops, "BLOCK_BYTES", 5 * 8 * 8)
+    monkeypatch.setattr(limits, "BLOCK_BYTES", 5 * 8 * 8)
     parts = bootstrap(model, X, y, key=key, replicates=R)
     for site, value in whole.params.items():
         assert_allclose(parts.params[site], value, rtol=1e-9, atol=1e-12, err_msg=site)

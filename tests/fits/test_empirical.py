@@ -17,8 +17,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln, psi
 
 import bayesnb as nb
+from bayesnb.arrays import _limits as limits
 from bayesnb.comparison._metrics import log_loss
-from bayesnb.fits._empirical import LARGEST_FACTOR, SPREAD, EmpiricalPosterior, fit_empirical
+from bayesnb.fits._empirical import SPREAD, EmpiricalPosterior, fit_empirical
 from bayesnb.results._evidence import evidence_table
 from tests import cases, laws
 
@@ -196,7 +197,7 @@ def test_columns_of_categories_by_brute_force():
         return sum(sign * (gammaln(x).sum() - gammaln(x.sum(axis=1)).sum()) for sign, x in ((-1, after), (1, before)))
 
     for d in range(3):
-        grid = np.linspace(-np.log(LARGEST_FACTOR), np.log(LARGEST_FACTOR), 2001)
+        grid = np.linspace(-np.log(limits.LARGEST_FACTOR), np.log(limits.LARGEST_FACTOR), 2001)
         best = np.argmin([loss(log, d) for log in grid])
         if found.at_bound["x"]["concentration"][d]:
             assert best in (0, 2000)
@@ -278,7 +279,7 @@ def test_the_class_concentration_of_uneven_classes():
     with pytest.warns(UserWarning, match="the class concentration is at its upper bound, 10000 times the one given"):
         balanced = fit_empirical(nb.NaiveBayes(nb.Bernoulli()), X[:39], np.arange(39) % 3, hyperprior_scale=math.inf)
     assert balanced.at_bound["label"]["concentration"] == [1]
-    assert_allclose(balanced.prior.class_concentration, LARGEST_FACTOR)
+    assert_allclose(balanced.prior.class_concentration, limits.LARGEST_FACTOR)
 
 
 def test_features_without_a_maximum_are_named():
@@ -293,7 +294,7 @@ def test_features_without_a_maximum_are_named():
     assert_array_equal((a != 0) | (b != 0), [True, True, False, True])
     assert_array_equal([a[1], b[1]], [1, 1])
     prior = found.prior.families["x"]
-    assert_allclose([prior.a[:, 1], prior.b[:, 1]], np.full((2, 3), LARGEST_FACTOR))
+    assert_allclose([prior.a[:, 1], prior.b[:, 1]], np.full((2, 3), limits.LARGEST_FACTOR))
     assert_allclose((prior.a / (prior.a + prior.b))[:, [0, 1, 3]], np.tile([0.0, 0.5, 1.0], (3, 1)), atol=1e-6)
     assert found.converged
 

@@ -9,6 +9,7 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import BernoulliNB
 
 import bayesnb as nb
+from bayesnb.arrays import _limits as limits
 from bayesnb.fits._closed_form import CLOSED_FORMS
 from bayesnb.fits._multilabel import MultiLabel, fit_multilabel
 from tests import cases, laws
@@ -135,7 +136,7 @@ def test_predictions_come_in_blocks_of_rows(rng, monkeypatch):
     X, y = rng.normal(size=(100, 3)), rng.integers(0, 2, (100, L))
     many = fit_multilabel(nb.NaiveBayes(nb.Normal()), X, y)
     whole = many.predict_proba(X)
-    monkeypatch.setattr("bayesnb.arrays._loops.BLOCK_BYTES", 1000)
+    monkeypatch.setattr(limits, "BLOCK_BYTES", 1000)
     assert_allclose(many.predict_proba(X), whole, rtol=1e-12)
     assert many.predict_proba(X[:0]).shape == (0, L)
 

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
+from bayesnb.arrays import _limits as limits
 from bayesnb.fits._prequential import log_predictive_in_order
-from bayesnb.primitives import _in_order as in_order
 from tests import cases
 
 
@@ -64,7 +64,7 @@ WITH_LOOPS = ["flags", "categories", "reals", "complete"]
 @pytest.mark.parametrize("name", cases.by_default([*long_streams()[1]], *WITH_LOOPS))
 def test_many_rows(name, monkeypatch):
     y, streams = long_streams()
-    monkeypatch.setattr(in_order, "BLOCK_BYTES", 1 << 11)
+    monkeypatch.setattr(limits, "IN_ORDER_BYTES", 1 << 11)
     model = nb.NaiveBayes(streams[name][0], num_classes=3)
     X = streams[name][1]
     model = model.resolve(X, y)

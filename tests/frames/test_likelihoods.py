@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
+from bayesnb.arrays import _limits as limits
 from bayesnb.cli import main
 from bayesnb.files._description import describe, make_table
 from bayesnb.files.sources._paths import open_data
@@ -97,7 +98,7 @@ def test_what_is_not_a_frame_is_refused():
 
 
 def test_many_values_are_not_kept(monkeypatch):
-    monkeypatch.setattr("bayesnb.frames._summaries.MOST_VALUES", 25)
+    monkeypatch.setattr(limits, "MOST_VALUES", 25)
     for cells, kind in ((NAMES, "skip"), (list(range(30)), "skip"), ([*range(29), 40], "normal")):
         summary = summarise_column(as_frame(pd.DataFrame({"c": cells}))["c"])
         assert summary.values is None

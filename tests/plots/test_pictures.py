@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
 from bayesnb import plots
+from bayesnb.arrays import _limits as limits
 from bayesnb.comparison._compare import Comparison
 from bayesnb.comparison._first_split import Evidence, Inclusion
 from bayesnb.comparison._metrics import ReliabilityBins
@@ -115,8 +116,8 @@ def test_of_many_columns_the_most_dependent_are_drawn(mixed):
     )
     figure = page.dependence_figure(summarise(findings_of(*mixed), ""), pairs)
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert len(names) == page.MOST_COLUMNS_DRAWN - 1
-    assert {len(name) for name in names} == {page.LONGEST_NAME}
+    assert len(names) == limits.MOST_DRAWN - 1
+    assert {len(name) for name in names} == {limits.COLUMN_LENGTH}
     assert len(figure.axes[0].collections[1].get_offsets()) == 1
     assert "the 40 most dependent of 70 columns given 'label'" in figure.get_suptitle()
 

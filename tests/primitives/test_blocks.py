@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
+from bayesnb.arrays import _limits as limits
 from bayesnb.numerics import _log_prob as log_prob
 from bayesnb.primitives.products import _linear_scores as linear_scores
 from bayesnb.primitives.products import _table_sums as table_sums
@@ -67,7 +68,7 @@ def test_more_ones_of_a_class_than_a_byte_counts(layout, num_classes):
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float64])
 @pytest.mark.parametrize("part_bytes", [1, 1000, 1 << 20])
 def test_counts_are_looked_up_part_by_part(monkeypatch, form, dtype, part_bytes):
-    monkeypatch.setattr(table_sums, "PART_BYTES", part_bytes)
+    monkeypatch.setattr(limits, "SMALL_BLOCK_BYTES", part_bytes)
     y, rng = labels(1500), np.random.default_rng(1)
     X = rng.poisson([0.2, 1.0, 5.0], (1500, 3)).astype(dtype)
     X[1200, 1] = 5000 if X.itemsize > 1 else 250  # beyond the table, in a later part

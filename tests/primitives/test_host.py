@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.arrays import _loops as loops
+from bayesnb.arrays import _limits as limits
 from bayesnb.primitives import _log_factorials as log_factorials
 from bayesnb.primitives.sums import Labels, class_sums
 
@@ -91,7 +91,7 @@ def test_blocks_do_not_matter(rng, monkeypatch, block_bytes, masked, weighted):
     model = nb.NaiveBayes(families)
     whole = nb.fit_posterior(model, X, y, sample_weight=weight)
     expected = whole.log_joint(X)
-    monkeypatch.setattr(loops, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(limits, "BLOCK_BYTES", block_bytes)
     parts = nb.fit_posterior(model, X, y, sample_weight=weight)
     for a, b in zip(jax.tree.leaves(parts), jax.tree.leaves(whole), strict=True):
         assert_allclose(a, b, rtol=1e-6)

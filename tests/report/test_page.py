@@ -10,13 +10,14 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.comparison._methods import PRIOR_MEANINGS
 from bayesnb.comparison._metrics import METRICS
 from bayesnb.files._description import make_table
 from bayesnb.files.sources._paths import of_frame
 from bayesnb.inspection._dependence import Dependence
 from bayesnb.report._console import print_results
-from bayesnb.report._page import LONGEST_NAME, PAGE_DPI, dependence_figure, draw_figures, png, render_page
+from bayesnb.report._page import PAGE_DPI, dependence_figure, draw_figures, png, render_page
 from bayesnb.report._summary import summarise
 from tests.comparisons import CHECK
 from tests.report.pages import SCRIPT, Document, large, made_up
@@ -210,7 +211,7 @@ def test_long_names_that_differ_at_their_ends_differ_in_the_picture():
     figure = dependence_figure(summarise(made_up(large(2, 2)), ""), pairs)
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert len({*labels}) == 4
-    assert max(map(len, labels)) == LONGEST_NAME
+    assert max(map(len, labels)) == limits.COLUMN_LENGTH
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, special, stats
 
 import bayesnb as nb
-from bayesnb.results import _intervals as intervals
+from bayesnb.arrays import _limits as limits
 from bayesnb.results._draws import Draws
 from tests import cases
 
@@ -113,7 +113,7 @@ def test_rows_in_parts_are_rows_at_once(key, monkeypatch):
     case = cases.make("normal")
     fit = nb.fit_posterior(case.model, case.X, case.y)
     whole = fit.predict_interval(case.X, key=key, num_draws=16)
-    monkeypatch.setattr(intervals, "AT_ONCE", 4 * 8 * 16 * 3)
+    monkeypatch.setattr(limits, "AT_ONCE_BYTES", 4 * 8 * 16 * 3)
     assert_allclose(fit.predict_interval(case.X, key=key, num_draws=16), whole, rtol=1e-12)
     assert fit.predict_interval(case.X[:0], key=key, num_draws=16).low.shape == (0, 3)
 

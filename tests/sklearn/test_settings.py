@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 import bayesnb as nb
+from bayesnb.arrays import _limits as limits
 from bayesnb.comparison._experiment import Experiment
 from bayesnb.comparison._methods import COMPARED
 from bayesnb.families._views import shares
@@ -137,7 +138,7 @@ def test_statistics_of_other_bins_do_not_merge():
 
 
 def test_rows_of_many_classes_are_forgotten(monkeypatch):
-    monkeypatch.setattr("bayesnb.arrays._class_table.LARGE", 50)
+    monkeypatch.setattr(limits, "MOST_DENSE_CELLS", 50)
     words = scipy.sparse.random(200, 60, density=0.05, random_state=0, format="csr")
     words.data = np.ceil(3 * words.data)
     y = np.arange(200) % 70

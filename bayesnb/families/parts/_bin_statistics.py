@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._placement import Array, as_array, known, pytree
 from bayesnb.families.parts._statistics import Statistics, without
 from bayesnb.families.parts._support import Axes
@@ -16,11 +17,6 @@ from bayesnb.families.priors._normal_inverse_gamma import NormalStatistics
 
 NO_EDGE = np.inf
 """What pads the edges of columns with fewer bins than others, and the point masses of bins that are intervals."""
-
-MOST_ROWS = 1 << 17
-"""Of more rows every second, third, ... one is looked at: a quantile is then right to .003."""
-
-FEWEST_BINS, MOST_BINS = 2, 256
 
 
 def find_edges(x: Array, weight: Array | None, num_bins: int) -> tuple[Array, Array]:
@@ -31,7 +27,7 @@ def find_edges(x: Array, weight: Array | None, num_bins: int) -> tuple[Array, Ar
     """
     if weight is not None:
         x, weight = x[weight > 0], weight[weight > 0]
-    step = -(-len(x) // MOST_ROWS) or 1
+    step = -(-len(x) // limits.QUANTILE_ROWS) or 1
     x, weight = x[::step], None if weight is None else weight[::step]
     edges = np.full((x.shape[1], num_bins - 1), NO_EDGE)
     points = np.full((x.shape[1], num_bins), NO_EDGE)
@@ -94,10 +90,10 @@ def check_edges(given: Any) -> Array:
     shown = known(edges)
     if shown is None:
         return edges
-    if shown.ndim not in (1, 2, 3) or shown.dtype.kind not in "iuf" or not 1 <= shown.shape[-1] < MOST_BINS:
+    if shown.ndim not in (1, 2, 3) or shown.dtype.kind not in "iuf" or not 1 <= shown.shape[-1] < limits.MOST_BINS:
         raise ValueError(
             f"Histogram: edges are numbers between bins, [E] for all columns or a row for each, from 1 to "
-            f"{MOST_BINS - 1}, got an array of shape {shown.shape} and type {shown.dtype}"
+            f"{limits.MOST_BINS - 1}, got an array of shape {shown.shape} and type {shown.dtype}"
         )
     last = shown == NO_EDGE
     before, after = shown[..., :-1], shown[..., 1:]

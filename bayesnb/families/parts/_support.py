@@ -12,18 +12,13 @@ from numpyro.distributions import constraints
 from numpyro.distributions.constraints import Constraint
 
 from bayesnb.arrays import _either as either
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import all_codes, is_sparse, largest_squarable, observed, stored_cells, within_squares
 from bayesnb.arrays._own_primitives import refuse
 from bayesnb.arrays._placement import Array, as_array, known, short_repr
 
 Axes = tuple[tuple[str, str], ...]
 """Names of arrays, and a letter for each axis: K classes, D columns."""
-
-BOUND = 1e100
-"""Hyperparameters lie between 1 / BOUND and BOUND: products and ratios of two, and squares, are finite."""
-
-SINGLE_BOUND, SINGLE_SIZE = 1e30, 1e18
-"""In float32: the bound of positive hyperparameters, and the largest size of those that are squared."""
 
 WIDER = "give numpy rows, which are computed in float64, or set JAX_ENABLE_X64=1"
 """Advice for numbers beyond float32."""
@@ -60,7 +55,7 @@ def require_choice(owner: str, name: str, value: Any, choices: tuple[str, ...]) 
 
 
 def require_positive(owner: str, **values: Any) -> None:
-    """Raise ValueError unless every known value, and every draw of a hyperprior, is positive and within ``BOUND``."""
+    """Raise ValueError unless every known value, and every draw of a hyperprior, is positive and within bounds."""
     for name, value in values.items():
         if isinstance(value, dist.Distribution):
             support = value.support
@@ -75,7 +70,7 @@ def require_positive(owner: str, **values: Any) -> None:
         if bad.size:
             one = f" with {bad.flat[0]:g} in it" if array.ndim else ""
             raise ValueError(f"{owner}: {name} must be positive and finite, got {short_repr(values[name])}{one}")
-        most = SINGLE_BOUND if _is_single(values[name]) else BOUND
+        most = limits.SINGLE_BOUND if _is_single(values[name]) else limits.HYPERPARAMETER_BOUND
         _require_inside(owner, name, array, 1 / most, most)
 
 
@@ -90,7 +85,8 @@ def require_size(owner: str, **values: Any) -> None:
     """Raise ValueError unless every known value, of either sign, is finite and small enough to be squared."""
     require_finite_numbers(owner, **values)
     for name, array in _known_numbers(owner, values):
-        _require_inside(owner, name, np.abs(array), 0.0, SINGLE_SIZE if _is_single(values[name]) else BOUND)
+        most = limits.SINGLE_SIZE if _is_single(values[name]) else limits.HYPERPARAMETER_BOUND
+        _require_inside(owner, name, np.abs(array), 0.0, most)
 
 
 def single(value: Any) -> Any:

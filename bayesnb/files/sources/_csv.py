@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.files.sources._source import RowBatch, format_of, in_sentences, require_kind
 from bayesnb.frames._series import LARGEST_INTEGER, Array, DataError
 from bayesnb.frames._values import is_rounded, reads_as_number, why_text
@@ -38,15 +39,6 @@ TEXT = pa.dictionary(pa.int32(), pa.string())
 """The type of text: each distinct cell once, so that nothing is done for every cell."""
 
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-
-BLOCK_BYTES = 16 << 20
-"""Bytes parsed at a time. The distinct texts of a column cost time once a block."""
-
-HEAD_BYTES = 1 << 16
-"""Bytes read first to find the header."""
-
-MOST_ROW_BYTES = 64 << 20
-"""Bytes of the longest row: a quote that is never closed makes one row of the rest of the file."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LF, CR, QUOTE = b'\n\r"'
@@ -86,14 +78,14 @@ class CsvFile:
         self.path, self._missing, self._types = path, missing, types or {}
         self.names: list[str] = []
         with in_sentences(path), _open_content(path) as (_, content):
-            head = content.read(HEAD_BYTES)
+            head = content.read(limits.CSV_HEAD_BYTES)
             require_kind(path, head, "CSV")
             start = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
             head = head[start:]
             if not head.strip():
                 raise DataError(f"'{path}' is empty: give a file with a header line and rows below it")
             self._delimiter = "\t" if format_of(path) == "tsv" else most_frequent_mark(head, ",;\t")
-            while len(starts := find_rows(head, self._delimiter)[0]) < 2 and len(head) < MOST_ROW_BYTES:
+            while len(starts := find_rows(head, self._delimiter)[0]) < 2 and len(head) < limits.MOST_CSV_ROW_BYTES:
                 if not (more := content.read(len(head))):
                     break
                 head += more
@@ -131,8 +123,8 @@ class CsvFile:
         found = set[str]()  # columns of text so far; to read one as numbers and again as text would take long
         with in_sentences(self.path), _open_content(self.path) as (file, content):
             content.read(self._start)
-            while block := rest + (chunk := content.read(BLOCK_BYTES)):
-                end = end_of_rows(block) if chunk and len(block) < MOST_ROW_BYTES else len(block)
+            while block := rest + (chunk := content.read(limits.CSV_BLOCK_BYTES)):
+                end = end_of_rows(block) if chunk and len(block) < limits.MOST_CSV_ROW_BYTES else len(block)
                 raw, rest = block[:end], block[end:]
                 if BLANK.fullmatch(raw):
                     line += count_lines(raw)

@@ -10,14 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.files.sources._source import RowBatch, in_sentences, require_kind, row_batch, words_of
 from bayesnb.frames._series import DataError, as_series, round_floats
-
-BATCH_BYTES = 8 << 20
-"""Bytes of one batch, by default, if all cells are float64."""
-
-BUFFER_BYTES = 64 << 10
-"""Bytes buffered for each column; all columns have a buffer at the same time."""
 
 
 class ParquetFile:
@@ -44,7 +39,7 @@ class ParquetFile:
         Args:
             path: Its path.
             opener: Opens a file that is not at a path of this machine.
-            batch_bytes: Bytes of a batch if all cells are float64; by default ``BATCH_BYTES``.
+            batch_bytes: Bytes of a batch if all cells are float64; by default ``limits.BATCH_BYTES``.
             exact: Whether to read columns with whole numbers that float64 would round as text.
 
         Raises:
@@ -89,7 +84,7 @@ class ParquetFile:
         """The open file; each distinct cell of ``texts`` is read once."""
         with (
             self._opener() as handle,
-            pq.ParquetFile(handle, buffer_size=BUFFER_BYTES, pre_buffer=False, read_dictionary=[*texts]) as file,
+            pq.ParquetFile(handle, buffer_size=limits.BUFFER_BYTES, pre_buffer=False, read_dictionary=[*texts]) as file,
         ):
             yield file
 
@@ -105,7 +100,7 @@ def exact_numbers(rows: pa.RecordBatch, as_text: Collection[str] = ()) -> pa.Rec
 
 def rows_in_batch(names: Sequence[str], batch_bytes: int = 0) -> int:
     """The number of rows in a batch of these columns."""
-    return max((batch_bytes or BATCH_BYTES) // (8 * max(len(names), 1)), 1)
+    return max((batch_bytes or limits.BATCH_BYTES) // (8 * max(len(names), 1)), 1)
 
 
 def _row_groups(metadata: pq.FileMetaData, size: int) -> Iterator[tuple[list[int], int, int]]:

@@ -18,6 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.files.sources._csv import MISSING, CsvFile
 from bayesnb.files.sources._parquet import ParquetFile, exact_numbers
 from bayesnb.files.sources._source import Part, RowBatch, Source, StreamError, at, format_of, in_sentences, row_batch
@@ -29,9 +30,6 @@ CSV_MISSING = MISSING | {*pa.csv.ConvertOptions().null_values}
 
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 """What Hive writes in a folder's name for a missing value."""
-
-BATCH_BYTES = 32 << 20
-"""Bytes of a batch of Parquet if all cells are float64; each column of a batch costs about a millisecond besides."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ def open_data(data: str) -> Source:
     if path.is_dir():
         raise DataError(f"'{path}' is a directory; give the CSV or Parquet file inside it")
     parquet = format_of(path) == "parquet"
-    file = ParquetFile(path, batch_bytes=BATCH_BYTES, exact=True) if parquet else CsvFile(path)
+    file = ParquetFile(path, batch_bytes=limits.TABLE_BATCH_BYTES, exact=True) if parquet else CsvFile(path)
     if not file.schema.names:
         raise DataError(f"'{path}' has no columns")
     return Source(data, path.stem, file.schema, [_file_part(path, lambda: file, {})], file.warnings)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.files.storage._saved_results import check_statistics, rebuild
 from bayesnb.frames._blocks import AnySchema, BlocksSchema
 from bayesnb.frames._columns import KINDS, SKIP, Column, in_order
@@ -17,9 +18,6 @@ from bayesnb.sklearn._settings import has_views, require, require_temper, specif
 LEARNED = ("classes_", "schema_", "statistics_", "fit_", "feature_names_in_", "_declared")
 """Attributes of a fitted estimator, besides its parameters: names of columns if they have any, and whether classes were
 declared."""
-
-MOST_COLUMNS = 1 << 24
-"""The widest array of a file."""
 
 
 @rebuild.register
@@ -66,7 +64,8 @@ def check_schema(schema: AnySchema) -> None:
 
 
 def _check_column(column: Column, *, named: bool) -> None:
-    kind, values, most = column.kind, column.values, 1 if named or column.kind == "categorical" else MOST_COLUMNS
+    kind, values = column.kind, column.values
+    most = 1 if named or kind == "categorical" else limits.MOST_SAVED_COLUMNS
     read = isinstance(column, WordColumn) and vectorizer_of(column.vectorizer) is not None
     if (
         kind not in (*KINDS, "words", "own", SKIP)

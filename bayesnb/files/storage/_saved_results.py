@@ -16,6 +16,7 @@ import jax
 import numpy as np
 import numpyro.distributions as dist
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import LARGEST_CELL
 from bayesnb.arrays._class_table import is_class_table
 from bayesnb.arrays._compute import compute
@@ -23,7 +24,7 @@ from bayesnb.arrays._placement import allow_promotion, to_double
 from bayesnb.families import Multinomial, Normal, Views
 from bayesnb.families._hyperparameters import values_of
 from bayesnb.families._views import start_powers
-from bayesnb.families.parts._support import BOUND, require_axes, require_finite_numbers
+from bayesnb.families.parts._support import require_axes, require_finite_numbers
 from bayesnb.fits._averaged import AveragedPosterior, update_both
 from bayesnb.fits._bootstrap import Bootstrap
 from bayesnb.fits._em import EMEstimate
@@ -190,8 +191,8 @@ def _clip(value: np.ndarray[Any, Any], letters: str) -> np.ndarray[Any, Any]:
         sizes = np.diagonal(value, axis1=-2, axis2=-1)
         roots = np.sqrt(np.where(sizes > 0, sizes, 1.0))
         value = value / roots[..., None, :] / roots[..., :, None] + np.eye(value.shape[-1]) * (sizes == 0)[..., None]
-    size = np.abs(value)
-    return np.where((size > 0) & np.isfinite(size), np.sign(value) * np.clip(size, 1 / BOUND, BOUND), value)
+    size, most = np.abs(value), limits.HYPERPARAMETER_BOUND
+    return np.where((size > 0) & np.isfinite(size), np.sign(value) * np.clip(size, 1 / most, most), value)
 
 
 @rebuild.register(ModelStatistics)

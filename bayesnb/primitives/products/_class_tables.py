@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays import _memory as memory
 from bayesnb.arrays._cells import is_sparse, observed, row_sums
 from bayesnb.arrays._class_table import ClassTable
@@ -23,9 +24,6 @@ from bayesnb.arrays._placement import Array, on_host
 from bayesnb.numerics._log_prob import LogProb
 from bayesnb.primitives.products._linear_scores import Score, multiply_stored
 from bayesnb.primitives.products._table_sums import common_unit, log_rising
-
-MOST_LEVELS = 3
-"""The largest count whose logarithms are tabulated, one number for each cell and count."""
 
 
 class ByColumn(NamedTuple):
@@ -94,7 +92,7 @@ def rising_of_words(table: ClassTable, total: Array, dense: Callable[[], Score])
         if not on_host(x):
             return dense()(x)
         cells = _as_sparse(x)
-        table = gains(int(min(cells.data.max(initial=1), MOST_LEVELS)))
+        table = gains(int(min(cells.data.max(initial=1), limits.MOST_TABULATED)))
         length = row_sums(cells)
         unit = common_unit(length)
         shared, lengths = log_rising(base[None], cells, unit), log_rising(sums[:, None], length[:, None], unit)

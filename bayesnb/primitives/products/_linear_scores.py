@@ -15,8 +15,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays import _memory as memory
-from bayesnb.arrays._cells import STORED_BYTES, bytes_per_row, is_sparse, part_of
+from bayesnb.arrays._cells import bytes_per_row, is_sparse, part_of
 from bayesnb.arrays._compute import compute
 from bayesnb.arrays._loops import compiled, for_loops, in_threads, prefetch, row_blocks
 from bayesnb.arrays._placement import Array, namespace, on_host
@@ -79,12 +80,6 @@ _likelihood_tables = jax.jit(lambda one, params: one.likelihood_tables(params))
 _predictive_tables = jax.jit(lambda one: one.predictive_tables())
 
 
-PRECISE_CELL = 1e-5
-"""Nats a cell that float32, or a product, may lose to cancellation before another method is used."""
-
-PRECISE_ROW = 1e-3
-"""Nats a row that float32 may lose to rounding before numpy rows are recomputed in float64."""
-
 SINGLE_EPS = float(np.finfo(np.float32).eps)
 
 
@@ -100,7 +95,7 @@ def sum_terms(family: Any, *rest: Any, terms: str) -> Array:
 
 def single_precision(condition: Array | None) -> bool:
     """True if float32 rows may be scored in float32: a value and its centre must not cancel too much."""
-    return condition is None or bool(condition * SINGLE_EPS < PRECISE_CELL)
+    return condition is None or bool(condition * SINGLE_EPS < limits.PRECISE_CELL)
 
 
 def centre_of(loc: Array) -> Array:
@@ -126,13 +121,13 @@ def score_rows(
     def block(rows: slice) -> None:
         with np.errstate(over="ignore", invalid="ignore"):
             part = score(part_of(x, rows), np.float32 if single else np.float64)
-            if single and not np.abs(part.finite).max(initial=0.0) * SINGLE_EPS < PRECISE_ROW:
+            if single and not np.abs(part.finite).max(initial=0.0) * SINGLE_EPS < limits.PRECISE_ROW:
                 part = score(part_of(x, rows), np.float64)
         out.finite[rows] = part.finite
         if out.zeros is not None:
             out.zeros[rows] = part.zeros
 
-    block_bytes = STORED_BYTES if is_sparse(x) else None
+    block_bytes = limits.SPARSE_BLOCK_BYTES if is_sparse(x) else None
     row_bytes = bytes_per_row(x) * max(1, 4 // x.dtype.itemsize)
     in_threads(block, row_blocks(x.shape[0], row_bytes, block_bytes=block_bytes))
     return out
@@ -152,13 +147,6 @@ class Linear(NamedTuple):
     zero_offset: Array | None = None
     centre: Array | None = None
     condition: Array | None = None
-
-
-WIDENED_BYTES = 1 << 19
-"""Bytes of rows converted to the coefficients' dtype at a time; their product then stays in cache too."""
-
-WIDENED_ROWS = 256
-"""The smallest number of rows converted at a time: the coefficients are read again for every such block."""
 
 
 def linear(family: Any, table: Linear, direct: Callable[[Array], Array] | None = None) -> Score:
@@ -194,7 +182,7 @@ def _on_device(family: Any, table: Linear, direct: Callable[[Array], Array] | No
     product = _product(family, table, x, partial(_weigh, partial(jnp.matmul, precision="highest")))
     if direct is None or table.condition is None:
         return product
-    precise = table.condition * jnp.finfo(x.dtype).eps < PRECISE_CELL
+    precise = table.condition * jnp.finfo(x.dtype).eps < limits.PRECISE_CELL
     good = precise & jnp.isfinite(product.finite).all()
     finite = jax.lax.cond(good, lambda _: product.finite, lambda x: direct(x).astype(x.dtype), x)
     return LogProb(finite, product.zeros)
@@ -234,7 +222,7 @@ def _host_matmul(a: Array, b: Array) -> Array:
         return a @ b
     out = np.empty((len(a), b.shape[1]), b.dtype)
     row_bytes = b.itemsize * a.shape[1]
-    for rows in row_blocks(len(a), row_bytes, WIDENED_ROWS * row_bytes, WIDENED_BYTES):
+    for rows in row_blocks(len(a), row_bytes, limits.SMALL_BLOCK_ROWS * row_bytes, limits.SMALL_BLOCK_BYTES):
         np.matmul(a[rows].astype(b.dtype), b, out=out[rows])
     return out
 

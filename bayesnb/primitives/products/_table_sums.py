@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import bytes_per_row, cells_by_row, is_sparse, sums_between
 from bayesnb.arrays._compute import compute_rows, interpret
 from bayesnb.arrays._loops import compiled, compiled_unless_few, for_loops, in_threads, merge_in_threads, row_blocks
@@ -82,17 +83,8 @@ def _gather(table: Array, coded: Codes) -> Array:
     return jax.lax.scan(add, start, (places.T, seen.T))[0]
 
 
-PART_BYTES = 1 << 19
-"""Bytes of counts that one thread reads at a time."""
-
 MOST_LEVELS = 1 << 12
 """Counts above this are never tabulated but evaluated cell by cell."""
-
-WORTH = 8
-"""The number of table entries that cost as much as evaluating one cell."""
-
-MOST_BYTES = 1 << 27
-"""The largest size of the table in bytes."""
 
 
 def common_unit(lengths: Array) -> Array | None:
@@ -136,9 +128,10 @@ def rising_and_linear(family: Any, a: Array, linear: Score) -> Score:
 def _rise_on_host(a: Array, x: Any, unit: Array | None) -> Array:
     cells, pointers = cells_by_row(x)
     cells, columns = for_loops(cells), x.indices if is_sparse(x) else None
-    parts = [pointers[rows.start : rows.stop + 1] for rows in row_blocks(x.shape[0], bytes_per_row(x), 0, PART_BYTES)]
+    blocks = row_blocks(x.shape[0], bytes_per_row(x), block_bytes=limits.SMALL_BLOCK_BYTES)
+    parts = [pointers[rows.start : rows.stop + 1] for rows in blocks]
     highest = merge_in_threads(np.maximum, lambda rows: _highest(cells, columns, rows, x.shape[1]), parts)
-    most_entries = min(MOST_BYTES // (8 * len(a)), WORTH * cells.size)
+    most_entries = min(limits.COUNT_TABLE_BYTES // (8 * len(a)), limits.ENTRIES_A_CELL * cells.size)
     columns_at = np.bincount(highest)[:0:-1].cumsum()[::-1]  # the number of columns that reach each count
     levels = np.minimum(highest, np.searchsorted(columns_at.cumsum(), most_entries, side="right"))
     table, start = _table(a.T, levels)

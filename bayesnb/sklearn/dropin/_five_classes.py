@@ -10,13 +10,13 @@ from sklearn import naive_bayes
 from sklearn.preprocessing import binarize
 from sklearn.utils import assert_all_finite
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import is_sparse, rows_of
 from bayesnb.arrays._placement import Array
 from bayesnb.families import Bernoulli, Multinomial, Normal
 from bayesnb.families._bernoulli import BernoulliStatistics
 from bayesnb.families._categorical import CategoricalStatistics
 from bayesnb.families._multinomial import MultinomialStatistics
-from bayesnb.families._normal import VARIANCE_FLOOR
 from bayesnb.families._open_categorical import WholeParts
 from bayesnb.families.priors._normal_inverse_gamma import NormalStatistics
 from bayesnb.model._naive_bayes import NaiveBayes
@@ -72,7 +72,7 @@ class GaussianNB(BaseNB, naive_bayes.GaussianNB):
         theta = np.where(shown, statistics.mean, pooled.mean)
         self.epsilon_ = self.var_smoothing * pooled.variance.max()
         var = np.where(shown, statistics.variance, pooled.variance) + self.epsilon_
-        var = np.where((var > 0) & (pooled.variance > 0), var, VARIANCE_FLOOR * pooled.variance)
+        var = np.where((var > 0) & (pooled.variance > 0), var, limits.VARIANCE_FLOOR * pooled.variance)
         self.theta_: Array = np.array(theta, self._precision)
         self.var_: Array = np.array(var, self._precision)
         return theta, var
