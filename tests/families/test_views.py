@@ -244,7 +244,7 @@ def test_a_file_of_version_0_1_0_predicts_the_same():
     X[3, 0] = np.nan
     family = nb.Views(nb.Normal(strength=2.0), nb.NormalScores(), nb.Histogram(cells=4))
     fit = nb.temper(nb.fit_posterior(nb.NaiveBayes(family), X, y), X, y, per_feature=True)
-    old = nb.load(Path(__file__).parents[1] / "files/of_0_1_0/views.safetensors")
+    old = nb.load(Path(__file__).parents[1] / "files/storage/of_0_1_0/views.safetensors")
     assert repr(old) == repr(fit)
     assert_allclose(old.predict_log_proba(X), fit.predict_log_proba(X), rtol=1e-6)
     assert_allclose(old.log_evidence, fit.log_evidence, rtol=1e-12)

@@ -30,7 +30,10 @@ def test_every_structure_comes_back_to_the_bit(kind, tmp_path):
 
 
 def test_a_file_of_version_0_1_0_predicts_the_same():
-    old, fit = nb.load(Path(__file__).parents[1] / "files/of_0_1_0/forest.safetensors"), nb.fit_forests(MODEL, X, Y)
+    old, fit = (
+        nb.load(Path(__file__).parents[1] / "files/storage/of_0_1_0/forest.safetensors"),
+        nb.fit_forests(MODEL, X, Y),
+    )
     assert_allclose(old.log_joint(X), fit.log_joint(X), rtol=1e-9)
     assert_allclose(old.edge_probs, fit.edge_probs, rtol=1e-9)
     assert_allclose(old.log_evidence, fit.log_evidence, rtol=1e-12)

@@ -9,7 +9,6 @@ from scipy import stats
 
 import bayesnb as nb
 from bayesnb import plots
-from bayesnb.plots import _style as style
 from tests import cases
 from tests.plots.conftest import ticks
 
@@ -142,14 +141,6 @@ def test_of_many_parameters_those_are_shown_that_tell_classes_apart(ax, key):
         with pytest.raises(ValueError, match=r"columns are indices of lines, integers from 0 to 4, got") as error:
             plots.forest(ax, fit, "x_loc", key=key, columns=unknown)
         assert "\n" not in str(error.value)
-
-
-def test_classes_are_told_apart_without_colour():
-    styles = [style.class_line(k) for k in range(10)]
-    assert len({style["marker"] for style in styles}) == 10
-    assert len({style.class_hatch(k) for k in range(10)}) == 10
-    assert style.shorten("a" * 40) == "a" * 23 + "…" + "a" * 8
-    assert style.shorten("$x$") == r"\$x\$"
 
 
 @pytest.mark.slow

@@ -1,9 +1,12 @@
-"""The files of a made-up comparison, written once."""
+"""Comparisons that several tests look at, and the files of a made-up one, written once."""
 
 import pytest
 
+from bayesnb.comparison._compare import compare
+from bayesnb.comparison._experiment import Experiment
 from bayesnb.report._folder import write_files
 from bayesnb.report._summary import summarise
+from tests.comparisons import QUICK, synthetic
 from tests.report.pages import hostile, made_up
 
 
@@ -15,3 +18,10 @@ def written(tmp_path_factory):
     summary = summarise(findings, "bayesnb compare '<data>.csv'")
     write_files(folder, findings, summary)
     return folder, table, summary
+
+
+@pytest.fixture(scope="session")
+def counted():
+    """A table of categories and flags, where MAP with Laplace 1 is full Bayes, and its comparison."""
+    table = synthetic("bc")
+    return table, compare(Experiment(table, (10,), 2, 1), methods=QUICK)

@@ -2,29 +2,15 @@
 
 import re
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
-from rich.console import Console
 
-from bayesnb.comparison._compare import Comparison, compare
-from bayesnb.comparison._experiment import Experiment
-from bayesnb.comparison._methods import COMPARED
+from bayesnb.comparison._compare import Comparison
 from bayesnb.comparison._metrics import ReliabilityBins
-from bayesnb.files._description import make_table
-from bayesnb.files.sources._paths import of_frame
-from bayesnb.report._console import print_data, print_results
-from bayesnb.report._summary import next_step, number, summarise, summarise_data, whole, with_error
-from tests.comparisons import CHECK, PAIRS, QUICK, by_hand, evidence_of, findings_of, record, synthetic, widest
-
-
-@pytest.fixture(scope="module")
-def counted():
-    table = synthetic("bc")
-    return table, compare(Experiment(table, (10,), 2, 1), methods=QUICK)
-
+from bayesnb.report._summary import next_step, number, summarise, whole, with_error
+from tests.comparisons import CHECK, PAIRS, by_hand, evidence_of, findings_of, record, synthetic, widest
+from tests.report.printed import printed_data, printed_results, words
 
 # words and numbers
 
@@ -44,38 +30,6 @@ def test_a_mean_and_its_error_share_the_decimals():
     assert with_error(0.3123, 0.0456) == ".312 ±.046"
     assert with_error(12.34, 0.0456, sign="+") == "+12.3 ±.0"
     assert with_error(0.3123, None) == ".312"
-
-
-def printed(function, summary):
-    console = Console(width=80, record=True, file=SimpleNamespace(write=lambda _: None, flush=lambda: None))
-    function(console, summary)
-    return console.export_text()
-
-
-def printed_results(*findings):
-    return printed(print_results, summarise(findings_of(*findings), "bayesnb compare"))
-
-
-def printed_data(table):
-    return printed(print_data, summarise_data(Experiment(table, (10,), 1, 0)))
-
-
-def words(text):
-    return " ".join(text.split())
-
-
-def test_the_report_fits_80_columns_and_names_every_prior(mixed):
-    table, result = mixed[0], widest(mixed[0])
-    text = printed_data(table) + printed_results(table, result)
-    assert max(map(len, text.splitlines())) <= 80
-    lines = text.splitlines()
-    start = lines.index(next(line for line in lines if line.startswith("n = 10,000")))
-    scores = [line.split() for line in lines[start + 1 : start + 1 + len(COMPARED)]]
-    for row, method in zip(scores, COMPARED, strict=True):
-        named = method.split() + result.priors[method].split()
-        assert row[: len(named)] == named
-        assert row[len(named) :] == [".444", "±.231", ".444", "±.231", ".444", "±.231", ".500", "±.231"]
-    assert "the same predictions" not in text
 
 
 def test_the_legend_explains_what_is_there_and_nothing_else(mixed):
@@ -145,38 +99,6 @@ def test_columns_are_ranked_by_the_evidence(mixed, num_columns, shown):
 
 def test_the_report_says_when_map_and_full_bayes_are_the_same(counted):
     assert "MAP with Laplace 1 and full Bayes make the same predictions" in words(printed_results(*counted))
-
-
-def test_impossible_rows_are_counted_in_words(counted, mixed):
-    _, result = counted
-    share = 100 * result.mean(10, "MLE", "impossible")[0]
-    text = words(printed_results(*counted))
-    assert share > 0
-    assert f"(zero included; each counts as 87.3 nats in the log loss): MLE {share:.2g} % at n = 10" in text
-    assert "log loss: nats per test row, at most 87.3 for a row" in text
-    text = words(printed_results(mixed[0], by_hand()))
-    assert "No method gave the true class of a test row a probability below e^-87.3" in text
-
-
-def test_a_stopped_comparison_says_so_and_so_does_one_that_scores_some_rows(mixed):
-    table, result = mixed
-    findings = findings_of(table, replace(result, stopped="interrupted"))
-    experiment = replace(findings.experiment, most_test=10)
-    findings = findings._replace(experiment=experiment, no_check="There is no check.")
-    summary = summarise(findings, "")
-    sentence = "The comparison was stopped after n = 84 (interrupted); larger sizes are missing."
-    assert summary["sentences"]["stopped"] == summary["data"]["warnings"][0] == sentence
-    text = words(printed(print_results, summary))
-    assert "Of 36 held-out rows, 10 are scored in each split (--test-rows)." in text
-    assert "There is no check." in text
-
-
-def test_many_columns_are_printed_by_kind():
-    frame = pd.DataFrame({f"x[{i}]": np.arange(30.0) * i + 0.5 for i in range(1, 41)})
-    frame["label"] = pd.Series(["a", "b"] * 15, dtype=object)
-    text = printed_data(make_table(of_frame("wide", frame), "label"))
-    assert "x[1], x[2], ..." in text  # names that look like markup survive
-    assert len(text.splitlines()) < 12
 
 
 def test_the_check_is_printed_with_its_warnings(mixed):

@@ -1,4 +1,4 @@
-"""Leave-one-out by hand, on a device and under fixed class probabilities; tests/laws.py has refits of every family."""
+"""Leave-one-out by hand, on a device, and of rows of enormous weight; tests/laws.py has refits of every family."""
 
 import jax
 import jax.numpy as jnp
@@ -35,3 +35,41 @@ def test_leave_one_out_keeps_fixed_class_probabilities():
     assert_allclose(np.exp(joint), np.tile([0.2, 0.3, 0.5], (3, 1)))
     with pytest.raises(ValueError, match="integer labels"):
         nb.leave_one_out(case.model, case.X, np.eye(3)[case.y])
+
+
+SOME = cases.by_default(cases.NAMES[:-1], "ragged", "normal", "covariance")
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_a_row_leaves_as_if_it_had_never_been(name):
+    """Also the one that alone shows something: what is left is then the prior, which the weight had drowned."""
+    case = cases.make(name)
+    size = len(case.y)
+    for weight in (1e15, 4e28):
+        weights = np.full(size, weight)
+        folds = nb.cross_validate(case.model, case.X, case.y, sample_weight=weights, folds=np.arange(size))
+        assert_allclose(nb.leave_one_out(case.model, case.X, case.y, sample_weight=weights), folds, rtol=1e-9)
+        rows, labels, as_jax = jax.tree.map(jnp.asarray, (case.X, case.y, weights))
+        found = nb.leave_one_out(case.model, rows, labels, sample_weight=as_jax)
+        assert_allclose(found, folds, rtol=1e-3, atol=1e-3)
+
+
+ALONE = {
+    "normal": (nb.Normal(), [[0.3], [1.0], [1.7], [2.9]]),
+    "shared": (nb.Normal(variance="shared"), [[0.3], [1.0], [1.7], [2.9]]),
+    "covariance": (nb.MultivariateNormal(), [[0.3, 1.0], [1.0, 0.2], [1.7, 1.1], [2.9, -1.0]]),
+    "discriminant": (nb.MultivariateNormal("shared"), [[0.3, 1.0], [1.0, 0.2], [1.7, 1.1], [2.9, -1.0]]),
+    "bernoulli": (nb.Bernoulli(), [[0], [1], [1], [0]]),
+    "poisson": (nb.Poisson(), [[0], [1], [3], [2]]),
+    "multinomial": (nb.Multinomial(), [[0, 2], [1, 1], [3, 0], [2, 5]]),
+}
+
+
+@pytest.mark.parametrize("weight", [1.0, 1e20])
+@pytest.mark.parametrize("name", ALONE)
+def test_the_only_row_of_its_class_leaves_the_prior(name, weight):
+    family, X = ALONE[name]
+    X, y, weights = np.array(X), np.array([0, 0, 0, 1]), np.array([1.0, 1.0, 1.0, weight])
+    found = nb.leave_one_out(nb.NaiveBayes(family), X, y, sample_weight=weights)
+    folds = nb.cross_validate(nb.NaiveBayes(family), X, y, sample_weight=weights, folds=np.arange(4))
+    assert_allclose(found[3], folds[3], rtol=1e-8)

@@ -9,24 +9,14 @@ from jax import lax
 from numpy.testing import assert_allclose
 from onnx import helper
 
-from bayesnb.files.onnx._graph import Graph, NoOperator, describe
-from bayesnb.files.onnx._operators import RULES
+from bayesnb.files.onnx._graph import NoOperator, describe
 from tests import cases
 from tests.files.onnx.sessions import onnxruntime
+from tests.files.onnx.traces import TABLE, traced
 
 MATRIX = np.array([[2.0, 0.3, -0.5], [0.3, 1.0, 0.2], [-0.5, 0.2, 3.0]])
-TABLE = np.arange(12.0).reshape(4, 3) ** 2
 FIRST = lax.GatherDimensionNumbers((1,), (0,), (0,))
 PARTS = lax.GatherDimensionNumbers((1, 2), (), (0, 1))
-
-
-def traced(function, x):
-    """The graph of a function of rows [N, D], and its result there."""
-    (rows,) = jax.export.symbolic_shape("rows")
-    graph, like = Graph(RULES, rows, "X", "v"), jax.ShapeDtypeStruct((rows, x.shape[1]), np.float64)
-    with jax.enable_x64(True):
-        closed = jax.make_jaxpr(function)(like)
-        return graph, closed.out_avals[0], graph.run(closed, ["X"])
 
 
 def translated(function, x):
@@ -135,33 +125,6 @@ def test_functions_that_onnx_lacks_keep_their_digits():
         for function, expected in ((jnp.log1p, np.log1p), (jnp.expm1, np.expm1)):
             signed = np.concatenate([x, -x[x[:, 0] < 1], [[np.inf], [np.nan]]])
             assert_allclose(translated(function, signed), expected(signed), rtol=1e-14, atol=0)
-
-
-def test_equal_operations_are_one_node_and_what_nothing_needs_is_none():
-    graph, _, _ = traced(lambda x: x, TABLE)
-
-    def branch(operator):
-        bodies = graph.body(0), graph.body(1)
-        outputs = [describe(body.add(operator, body.add("Add", "X", "X")), TABLE) for body in bodies]
-        no, yes = (body.to_proto([], [output]) for body, output in zip(bodies, outputs, strict=True))
-        return graph.add("If", "condition", then_branch=yes, else_branch=no)
-
-    assert graph.add("Exp", "X") == graph.add("Exp", "X") != graph.add("Log", "X")
-    assert graph.constant(np.float64(1)) == graph.constant(1.0) != graph.constant(np.int64(1))
-    first = branch("Exp")
-    graph.add("Add", "X", "X")  # which no body uses instead of its own
-    assert first == branch("Exp") != branch("Log")
-    proto = graph.to_proto([], [describe(first, TABLE)])
-    assert [node.op_type for node in proto.node] == ["If"]
-    assert not proto.initializer
-
-
-def test_known_values_are_computed_at_the_export():
-    def function(x):
-        return x + jax.scipy.special.gammaln(jnp.asarray(TABLE) + 1.0)[:1] + jnp.log(jnp.arange(1.0, 4.0))[None]
-
-    graph, _, _ = traced(function, TABLE)
-    assert {node.op_type for node in graph.nodes} == {"Add"}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Many classes: statistics of all of them pooled at once, and programs whose length does not depend on their number."""
+"""Statistics of all classes pooled at once are those that merge one by one."""
 
 from functools import reduce
 
@@ -8,27 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-import bayesnb as nb
 from bayesnb.families.priors._normal_inverse_gamma import NormalStatistics
 from bayesnb.families.priors._normal_inverse_wishart import MultivariateNormalStatistics
-from bayesnb.results._generate import sample_some
-from tests import cases
-
-CELLS = np.array([[0, 1], [1, 0], [1, 1], [0, 0], [1, 0], [0, 1]])
-
-FAMILIES = {
-    "bernoulli": nb.Bernoulli(),
-    "binomial": nb.Binomial(4),
-    "trials": nb.Binomial(None),
-    "categorical": nb.Categorical(3),
-    "ragged": nb.Categorical((2, 3)),
-    "multinomial": nb.Multinomial(),
-    "poisson": nb.Poisson(),
-    "normal": nb.Normal(),
-    "shared": nb.Normal(variance="shared"),
-    "covariance": nb.MultivariateNormal(),
-    "discriminant": nb.MultivariateNormal("shared"),
-}
 
 
 def one_by_one(statistics):
@@ -86,44 +67,3 @@ def test_a_distant_class_of_little_weight_does_not_blur_the_mean(rng):
     count = np.r_[1e-12, np.full(5, 4.0)].astype(np.float32)[:, None]
     pooled = NormalStatistics(count, mean, np.ones_like(mean)).pool()
     assert_allclose(pooled.mean[0], np.average(mean.astype(float), weights=count), atol=1e-6)
-
-
-def equations(jaxpr):
-    """The operations of a program, those of its parts among them."""
-    parts = (part for eqn in jaxpr.eqns for part in jax.tree.leaves(list(eqn.params.values()), is_leaf=_is_program))
-    return len(jaxpr.eqns) + sum(equations(getattr(part, "jaxpr", part)) for part in parts if _is_program(part))
-
-
-def _is_program(value):
-    return hasattr(value, "eqns")
-
-
-def everything(model, X, y, soft, key):
-    """Fits by labels of both kinds, with weights and without, the evidence and predictions."""
-    weight = soft[:, 0]
-    mle = nb.fit_mle(model, X, y)
-    exact = nb.fit_posterior(model, X, y, sample_weight=weight)
-    return (
-        mle.predict_log_proba(X),
-        nb.fit_map(model, X, soft).predict(X),
-        exact.predict_proba(X),
-        exact.log_joint(X),
-        exact.log_evidence,
-        nb.leave_one_out(model, X, y),
-        sample_some(exact.model, key, 0, total=2, size=2),
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", cases.by_default(FAMILIES, "categorical", "normal", "discriminant"))
-def test_a_program_is_as_long_for_fifty_classes_as_for_three(name, key):
-    X = (CELLS, CELLS + 1) if name == "trials" else CELLS
-
-    def length(num_classes):
-        model = nb.NaiveBayes(FAMILIES[name], num_classes=num_classes)
-        soft = np.full((len(CELLS), num_classes), 1.0 / num_classes, np.float32)
-        with jax.numpy_rank_promotion("allow"):
-            program = jax.make_jaxpr(lambda *args: everything(model, *args))(X, np.arange(6) % 3, soft, key)
-        return equations(program.jaxpr)
-
-    assert length(50) == length(3)

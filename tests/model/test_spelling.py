@@ -17,6 +17,8 @@ import bayesnb as nb
 from tests.recognition.case import CODES, COUNTS, FLAGS, PI, REALS, C, D, K, Y
 from tests.recognition.programs.parts import rows, table
 
+pytestmark = pytest.mark.usefixtures("numpyro_promotes_ranks")
+
 RANDOM = np.random.default_rng(0)
 ROWS = 40
 LABELS = RANDOM.integers(0, 2, ROWS)
