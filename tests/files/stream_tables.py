@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 import bayesnb as nb
-from bayesnb.arrays import _limits as limits
 
 N, D, K = 400, 3, 3
 NAMES = ["first", "second", "third"]
@@ -27,12 +26,6 @@ TABLE = pa.table({**{name: X[:, d] for d, name in enumerate(NAMES)}, "species": 
 def whole():
     """The statistics of all rows at once."""
     return nb.sufficient_statistics(NORMAL, X, Y)
-
-
-def small_batches(monkeypatch):
-    """Of 32 rows of four columns, so that every file takes several; and little of a CSV file at once."""
-    monkeypatch.setattr(limits, "BATCH_BYTES", 8 * (D + 1) * 32)
-    monkeypatch.setattr(limits, "CSV_BLOCK_BYTES", 1 << 11)
 
 
 def in_words(table, y):

@@ -6,7 +6,7 @@ import jax.scipy as jsp
 import numpy as np
 import pytest
 from jax import lax
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy import stats
 
 from bayesnb.jaxpr_numpy import by_numpy, evaluate
@@ -176,17 +176,6 @@ def test_gamma_variates_have_their_distribution(shape):
     assert abs(logs.std() / np.sqrt(spread) - 1) < 0.05
 
 
-def _of_keys(keys):
-    return jax.vmap(lambda key: jax.random.gamma(key, 2.0, (3,)))(keys)
-
-
-def test_a_key_has_one_stream_of_its_own():
-    whole = evaluate(_of_keys, KEYS)
-    assert_array_equal(whole, evaluate(_of_keys, KEYS))
-    assert_array_equal(whole[3:], evaluate(_of_keys, KEYS[3:]))
-    assert len(np.unique(whole)) == whole.size
-
-
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_operations_as_they_come_are_what_jax_computes(name):
     function, *args = FUNCTIONS[name]
@@ -211,14 +200,3 @@ def test_operations_as_they_come_are_concrete_and_compile_nothing(compilations):
         drawn = jax.random.normal(jax.random.key(-3), (7,))
     assert compilations == []
     assert_allclose(drawn, jax.random.normal(jax.random.key(-3), (7,)), rtol=1e-5, atol=1e-6)
-
-
-def test_keys_of_another_generator_are_left_to_jax():
-    def draw():
-        return jax.random.normal(jax.random.key(4, impl="rbg"), (3,))
-
-    with by_numpy():
-        found = draw()
-    assert_array_equal(found, draw())
-    with pytest.raises(NotImplementedError, match="threefry2x32"):
-        evaluate(draw)

@@ -1,10 +1,11 @@
-"""How a recognised model is compared with the one that was composed by hand."""
+"""How a recognised model is compared with the one that was composed by hand, and a refusal is read."""
 
 from typing import Any
 
 import jax
 import numpy as np
 import numpyro.distributions as dist
+import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
@@ -61,3 +62,10 @@ def message(error: BaseException) -> str:
     """All that a person reads of an error: notes, and the errors that caused it."""
     causes = [error.__cause__] if error.__cause__ else []
     return " ".join([str(error), *getattr(error, "__notes__", ()), *map(message, causes)])
+
+
+def refusal(program: Any, *args: Any) -> nb.NotNaiveBayes:
+    """The refusal of a program of ``y``."""
+    with pytest.raises(nb.NotNaiveBayes) as caught:
+        nb.from_numpyro(program, args, label="y")
+    return caught.value

@@ -9,18 +9,12 @@ import pandas as pd
 import pytest
 from numpyro import handlers
 
-import bayesnb as nb
+from tests.recognition.agreement import refusal
 from tests.recognition.case import FLAGS, PI, REALS, D, K, N, Y
-from tests.recognition.programs.parts import by_class, rows, table
+from tests.recognition.programs.parts import rows, table
 
 BETA, UNIT = dist.Beta(2.0, 2.5), dist.Normal(0.0, 1.0)
 FIT_EM = "leave rows without a label out, and give them to fit_em with label -1"
-
-
-def refusal(program, *args):
-    with pytest.raises(nb.NotNaiveBayes) as caught:
-        nb.from_numpyro(program, args, label="y")
-    return caught.value
 
 
 def label(y):
@@ -168,30 +162,3 @@ def test_no_label_at_all():
 
     assert "neither a sample site nor an argument" in str(refusal(program, FLAGS))
     assert "index its parameters by the label" in str(refusal(program, FLAGS))
-
-
-# columns that share a scale
-
-
-@pytest.mark.parametrize("scale", ["of all", "of a class"])
-def test_one_scale_for_all_columns(scale):
-    def program(X, y):
-        mu = table("mu", UNIT)
-        if scale == "of all":
-            sigma = numpyro.sample("sigma", dist.HalfNormal(1.0))
-            rows(X, y, lambda y: dist.Normal(mu[y], sigma))
-        else:
-            sigma = by_class("sigma", dist.HalfNormal(1.0))
-            rows(X, y, lambda y: dist.Normal(mu[y], sigma[y][:, None]))
-
-    assert "its columns share their variance, but not their loc" in str(refusal(program, REALS, Y))
-    assert str(refusal(program, REALS, Y)).endswith("give each column its own, by a plate of columns")
-
-
-def test_one_mean_for_all_columns_of_known_variance():
-    def program(X, y):
-        mu = by_class("mu", UNIT)
-        rows(X, y, lambda y: dist.Normal(mu[y][:, None], np.ones(D)))
-
-    assert "columns that share their parameters are recognised of" in str(refusal(program, REALS, Y))
-    assert "not of NormalKnownVariance; give each column its own" in str(refusal(program, REALS, Y))

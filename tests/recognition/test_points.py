@@ -1,5 +1,6 @@
-"""Missing cells by ``obs_mask``: the model's density is the program's, with the latents of those cells summed out."""
+"""Missing cells by ``obs_mask``, whose latents are summed out; other masks, and scales, are refused by name."""
 
+from contextlib import nullcontext
 from itertools import product
 
 import jax
@@ -9,6 +10,7 @@ import numpyro
 import numpyro.distributions as dist
 import pytest
 from numpy.testing import assert_allclose
+from numpyro import handlers
 from numpyro.infer.util import log_density
 from scipy.special import logsumexp
 
@@ -108,3 +110,62 @@ def test_a_prior_with_a_mask_is_refused():
 
     with pytest.raises(nb.NotNaiveBayes, match="site 'theta' has a mask: only observed features"):
         nb.from_numpyro(program, (FLAGS, Y), label="y")
+
+
+BETA = dist.Beta(2.0, 2.5)
+
+
+WEIGHTS = jnp.linspace(0.5, 2.0, N)
+
+
+def program(X, y, weights=1.0, scaled=""):
+    """One part of it is scaled."""
+
+    def part(name):
+        return handlers.scale(scale=weights) if name == scaled else nullcontext()
+
+    with part("prior"):
+        theta = table("theta", BETA)
+    with part("class prior"):
+        pi = numpyro.sample("pi", dist.Dirichlet(PI))
+    with part("plate"), numpyro.plate("rows", len(y)), part("rows"):
+        with part("label"):
+            y = numpyro.sample("y", dist.Categorical(pi), obs=y)
+        with part("cells"):
+            numpyro.sample("x", dist.Bernoulli(theta[y]).to_event(1), obs=X)
+
+
+def by_a_latent(X, y):
+    program(X, y, numpyro.sample("power", dist.Gamma(2.0, 1.0)), "cells")
+
+
+def labels_are_an_argument(X, label):
+    theta = table("theta", BETA)
+    with numpyro.plate("rows", len(label)), handlers.scale(scale=0.5):
+        numpyro.sample("x", dist.Bernoulli(theta[label]).to_event(1), obs=X)
+
+
+ROWS, PRIOR = r"has handlers.scale.*sample_weight", r"has handlers.scale.*write the prior"
+
+
+SCALED = [
+    ("y", ROWS, program, (WEIGHTS, "rows")),
+    ("y", ROWS, program, (0.5, "plate")),
+    ("y", ROWS, program, (np.float32(0.5), "label")),
+    ("x", ROWS, program, (WEIGHTS, "cells")),
+    ("theta", PRIOR, program, (0.5, "prior")),
+    ("pi", PRIOR, program, (2.0, "class prior")),
+    ("theta", PRIOR, handlers.scale(program, scale=2.0), ()),
+    ("x", ROWS, by_a_latent, ()),
+]
+
+
+@pytest.mark.parametrize(("site", "reason", "fn", "args"), SCALED)
+def test_a_scale_is_refused_by_site(site, reason, fn, args):
+    with pytest.raises(nb.NotNaiveBayes, match=f"site '{site}' {reason}"):
+        nb.from_numpyro(fn, (FLAGS, Y, *args), label="y")
+
+
+def test_a_scale_is_refused_where_labels_are_an_argument():
+    with pytest.raises(nb.NotNaiveBayes, match=f"site 'x' {ROWS}"):
+        nb.from_numpyro(labels_are_an_argument, (FLAGS, Y), label="label")
