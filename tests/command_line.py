@@ -2,6 +2,7 @@
 
 from click.testing import CliRunner
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.cli import main
 from bayesnb.comparison._first_split import Evidence, Inclusion
 from bayesnb.comparison._methods import NAIVE_BAYES
@@ -19,7 +20,7 @@ def prepare(folder, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setattr("bayesnb.comparison._methods.NAIVE_BAYES", NAIVE_BAYES[:3])
     for pause in ("PAUSE", "SHORT_PAUSE"):
-        monkeypatch.setattr(f"bayesnb.cli._compare_command.{pause}", float("inf"))  # no lines on a slow machine
+        monkeypatch.setattr(limits, pause, float("inf"))  # no lines on a slow machine
 
     def made_up(experiment):
         columns = [Inclusion(column.name, 0.75, 1.1) for column in experiment.table.columns]
