@@ -20,9 +20,6 @@ from bayesnb.arrays import _limits as limits
 from bayesnb.arrays import _memory as memory
 from bayesnb.arrays._placement import Array, Node, is_traced, namespace, on_host, pytree, to_host
 
-CELL_BYTES = 16
-"""Bytes of a cell of its own: a number and its place."""
-
 
 @pytree
 class ClassTable(Node):

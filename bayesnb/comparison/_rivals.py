@@ -18,9 +18,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from bayesnb.frames._series import Array
 
-NUM_TREES = 300
-MOST_STEPS = 1000
-
 
 @dataclass(frozen=True)
 class Rival:
@@ -59,11 +56,11 @@ def fit_rival(
         (OneHotEncoder(handle_unknown="ignore"), columns[:num_levels]),
         (make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()), columns[num_levels:]),
     )
-    classifier = RandomForestClassifier(NUM_TREES, random_state=seed)
+    classifier = RandomForestClassifier(300, random_state=seed)
     if len(np.unique(y)) == 1:  # logistic regression refuses a single class
         classifier = DummyClassifier()
     elif method == "logistic regression":
-        classifier = LogisticRegression(max_iter=MOST_STEPS)
+        classifier = LogisticRegression(max_iter=1000)
     pipeline = make_pipeline(features, classifier)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # keep the result at the step limit, as a user would

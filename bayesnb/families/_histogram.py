@@ -40,9 +40,6 @@ from bayesnb.primitives._codes import Codes, find_bins, starts_of
 from bayesnb.primitives._segment_weights import left_out_logs
 from bayesnb.primitives.sums import ClassSums
 
-ROW_BYTES = 1 << 10
-"""Leave-one-out splits rows into threads as if each column had so many bytes: as much work as reading them."""
-
 
 @pytree
 class Histogram(LookupFamily):
@@ -288,7 +285,8 @@ class Histogram(LookupFamily):
     def leave_one_out(self, statistics: HistogramStatistics, x: Array, y: Array, weight: Array) -> Array:
         if not on_host(self, statistics, x, y, weight):
             return super().leave_one_out(statistics, x, y, weight)
-        terms, blocks = left_out(self, statistics, y, weight), row_blocks(len(y), x.shape[1] * ROW_BYTES)
+        # a cell takes as much work as reading 1 KiB
+        terms, blocks = left_out(self, statistics, y, weight), row_blocks(len(y), x.shape[1] << 10)
         parts = in_threads(lambda rows: terms(x[rows], y[rows], weight[rows]).sum(axis=2), blocks)
         return np.concatenate([np.zeros((0, len(statistics.counts))), *parts])
 

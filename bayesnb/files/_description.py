@@ -24,7 +24,7 @@ from bayesnb.frames._choices import AUTO, choose_kinds
 from bayesnb.frames._columns import SKIP, Column, in_order
 from bayesnb.frames._likelihoods import choose_columns, say_left_out
 from bayesnb.frames._schema import Schema
-from bayesnb.frames._series import LARGEST_INTEGER, Array, DataError, closest, label, listing
+from bayesnb.frames._series import Array, DataError, closest, label, listing
 from bayesnb.frames._summaries import Summary, on_command_line, summarise_column, warnings_of
 from bayesnb.frames._words import vectorizer_of
 
@@ -134,7 +134,7 @@ def describe(
     if not schema.used:
         why = say_left_out(schema.columns) or f" but the target, '{target}'"
         raise DataError("; ".join((f"'{source.data}' has no column to learn from{why}", *warnings[:1])))
-    whole = not labels.text and labels.whole and max(map(abs, labels.span)) <= LARGEST_INTEGER
+    whole = not labels.text and labels.whole and max(map(abs, labels.span)) <= limits.LARGEST_WHOLE
     return Description(
         source=keep(source, kept) if kept else source,
         target=Column(target, "categorical", classes, labels.text),

@@ -199,17 +199,14 @@ def gather(
     return model, statistics
 
 
-FEW = 16
-"""A standard deviation of so many units in the last place of the mean, whose rounding changes it by a thousandth."""
-
-
 def _warn_of_rounding(statistics: ModelStatistics) -> None:
     """Warn of cells of Normal that differ by so few units in the last place that their mean is rounded away."""
     for name, found in statistics.blocks.items():
         if isinstance(found, NormalStatistics) and not is_traced(found):
             count, mean, squares = map(np.asarray, (found.count, found.mean, found.squares))
             unit = np.square(np.finfo(mean.dtype).eps * mean)  # rows of weight one that differ have an eighth at least
-            few = (squares > 0.1 * unit) & (squares < count * FEW**2 * unit)
+            # rounding of the mean changes a standard deviation of 16 units by a thousandth
+            few = (squares > 0.1 * unit) & (squares < count * 16**2 * unit)
             if few.any():
                 column = int(few.any(axis=0).argmax())
                 warn(

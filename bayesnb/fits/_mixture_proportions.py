@@ -29,11 +29,6 @@ from bayesnb.arrays._loops import in_threads, row_blocks
 
 Numbers = np.ndarray[Any, Any]
 
-GAIN = 1e-5
-"""A step that gains fewer nats, .005 standard errors, is the last: Newton's method squares the error."""
-
-MOST_STEPS = 100
-
 
 class Slopes(NamedTuple):
     """F at p, its gradient [K], and its curvature [K, K], minus the second derivatives."""
@@ -57,11 +52,11 @@ def find_proportions(
     probs = np.full(table.shape[1], 1.0 / table.shape[1]) if start is None else start
     weight = np.ones(len(table)) if weight is None else weight
     total, here = float(weight.sum() + pseudo.sum()), slopes(table, probs, pseudo, weight)
-    for _ in range(MOST_STEPS):
+    for _ in range(100):
         best = _quadratic_maximum(here, total)
         step, size = best - probs, 1.0
         gain = here.gradient @ step
-        if gain < GAIN:
+        if gain < 1e-5:  # nats, .005 standard errors: the last step, as Newton's method squares the error
             return Maximum(best, here.curvature)
         there = slopes(table, best, pseudo, weight)
         while gain > 1e-3 and size > 1e-9 and not there.value > here.value:

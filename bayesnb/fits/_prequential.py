@@ -39,12 +39,6 @@ from bayesnb.rows._checks import check_values
 from bayesnb.rows._labelled_rows import label_rows
 from bayesnb.rows._sufficient_statistics import ModelStatistics, sufficient_statistics
 
-MEMORIES = (3000.0, 300.0, 30.0, 3.0)
-"""Numbers of rows, 1 / (1 - f), at which the search for a factor looks first, besides all of them."""
-
-CLOSE = 1e-5
-"""How close the log of the memory comes to that of the largest evidence."""
-
 
 def prequential(model: NaiveBayes, X: Rows, y: ArrayLike, forgetting: float | Mapping[str, float] = 1.0) -> Array:
     """log p(y_t, x_t | rows before, discounted) of every row in order, [N], exact, in one pass.
@@ -231,11 +225,12 @@ def _best(evidence: Callable[[float], float]) -> tuple[float, float]:
     def loss(memory: float) -> float:
         return -evidence(1.0 - float(np.exp(-memory)))
 
-    starts, keep_all = np.log(MEMORIES), evidence(1.0)
+    # memories at which the search looks first, besides all rows
+    starts, keep_all = np.log([3000.0, 300.0, 30.0, 3.0]), evidence(1.0)
     values = [-loss(start) for start in starts]
     start = int(np.argmax(values))
     if keep_all >= values[start] and keep_all >= evidence(1.0 - 1.0 / limits.LONGEST_MEMORY):
         return 1.0, keep_all
     around = [np.log(limits.LONGEST_MEMORY), *starts, 0.0]
-    found = minimize_scalar(loss, bounds=(around[start + 2], around[start]), method="bounded", options={"xatol": CLOSE})
+    found = minimize_scalar(loss, bounds=(around[start + 2], around[start]), method="bounded", options={"xatol": 1e-5})
     return (1.0 - float(np.exp(-found.x)), -float(found.fun)) if -found.fun > keep_all else (1.0, keep_all)

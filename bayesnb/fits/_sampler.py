@@ -28,9 +28,6 @@ from bayesnb.model._naive_bayes import Sites
 STATISTICS = ("diverging", "num_steps", "accept_prob")
 """The sampler statistics kept for each draw."""
 
-UPDATES = 50
-"""How many times the progress bar is updated."""
-
 
 class Target(NamedTuple):
     """``prior`` samples its sites given the data; ``log_likelihood`` takes what ``prior`` returns, and the data.
@@ -75,7 +72,7 @@ def sample(
             "NUTS found no initial point with finite log density: the priors rule out the data or almost all parameter "
             "values. Use wider priors."
         )
-    step = -(-total // UPDATES) if progress_bar else total
+    step = -(-total // 50) if progress_bar else total  # the bar is updated 50 times
     with Progress(console=Console(stderr=True), disable=not progress_bar) as progress:
         task = progress.add_task("compiling", total=total)
         for first in range(-num_warmup, num_samples, step):

@@ -21,7 +21,6 @@ from bayesnb.arrays._cells import LARGEST_CELL
 from bayesnb.arrays._user_warnings import warn
 from bayesnb.frames._values import (
     FLAGS,
-    LARGEST_INTEGER,
     Array,
     DataError,
     is_meant_as_number,
@@ -206,7 +205,7 @@ class Column:
     def _table(self) -> tuple[int, Array] | None:
         """The codes of the whole numbers from one below the values to one above; None if these are too many."""
         numbered = [(float(value), code) for code, value in enumerate(self.values)]
-        codes = {int(value): code for value, code in numbered if abs(value) <= LARGEST_INTEGER and value % 1 == 0}
+        codes = {int(value): code for value, code in numbered if abs(value) <= limits.LARGEST_WHOLE and value % 1 == 0}
         if not codes or max(codes) - min(codes) > limits.CODE_TABLE:
             return None
         below = min(codes) - 1
@@ -370,7 +369,7 @@ def _as_text(cell: Any) -> str:
 
 
 def _as_number(cell: Any) -> float | None:
-    if not isinstance(cell, float) and abs(int(cell)) > LARGEST_INTEGER:
+    if not isinstance(cell, float) and abs(int(cell)) > limits.LARGEST_WHOLE:
         return None
     number = float(cell)
     return number if abs(number) <= LARGEST_CELL else None

@@ -16,7 +16,7 @@ from narwhals.exceptions import DuplicateError
 
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._memory import require_computed
-from bayesnb.frames._values import FLAGS, LARGEST_INTEGER, Array, DataError, label
+from bayesnb.frames._values import FLAGS, Array, DataError, label
 from bayesnb.frames._values import closest as closest
 from bayesnb.frames._values import listing as listing
 
@@ -221,7 +221,7 @@ def whole_numbers(cells: nw.Series[Any]) -> Array | None:
     if (
         found.dtype.itemsize >= 8
         and len(found)
-        and not -LARGEST_INTEGER <= found.min() <= found.max() <= LARGEST_INTEGER
+        and not -limits.LARGEST_WHOLE <= found.min() <= found.max() <= limits.LARGEST_WHOLE
     ):
         return None
     return found.astype(np.int64, copy=False)
@@ -232,10 +232,10 @@ def round_floats(cells: nw.Series[Any]) -> Any:
     dtype = cells.dtype
     if not (dtype in WIDE or dtype.is_decimal()) or cells.is_null().all():
         return None
-    if max(abs(int(cells.min())), abs(int(cells.max()))) <= LARGEST_INTEGER:
+    if max(abs(int(cells.min())), abs(int(cells.max()))) <= limits.LARGEST_WHOLE:
         return None
     present = cells.drop_nulls().to_list()
-    return next((cell for cell in present if abs(cell) > LARGEST_INTEGER and cell != float(cell)), None)
+    return next((cell for cell in present if abs(cell) > limits.LARGEST_WHOLE and cell != float(cell)), None)
 
 
 def factorise(cells: nw.Series[Any]) -> tuple[Array, list[str]]:

@@ -12,9 +12,6 @@ import numpy as np
 
 from bayesnb.arrays import _limits as limits
 
-LARGEST_INTEGER = 2**53
-"""float64 represents every whole number up to this one."""
-
 FLAGS = {"false": "False", "true": "True"}
 """How booleans are written as text, by their lower case."""
 
@@ -69,7 +66,7 @@ def reads_as_number(cell: str) -> bool:
 
 def is_rounded(cell: str, number: float) -> bool:
     """Whether the text is a whole number that float64 rounds to another one."""
-    if not LARGEST_INTEGER <= abs(number) < np.inf:
+    if not limits.LARGEST_WHOLE <= abs(number) < np.inf:
         return False
     whole = WHOLE.fullmatch(cell.strip())
     return whole is not None and int(whole[1]) != float(number)

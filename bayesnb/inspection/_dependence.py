@@ -29,9 +29,6 @@ from bayesnb.rows._checks import check_shapes, check_values, count_rows
 from bayesnb.rows._labelled_rows import LabelledRows, check_labels, prepare
 from bayesnb.rows._sufficient_statistics import summarise
 
-ROUNDING = 1e-14
-"""A spread below this share of the mean is rounding: the column counts as constant."""
-
 
 class Pair(NamedTuple):
     """Two columns, their mutual information given the class in nats, and the log Bayes factor for dependence.
@@ -254,7 +251,8 @@ def _information(pairs: PairStatistics, reals: tuple[str, ...]) -> tuple[Array, 
     categories, of_reals = slice(0, len(sizes)), slice(len(sizes), None)
     weight, nats = np.zeros((2, pairs.num_classes, *[len(sizes) + both.num_columns] * 2))
     width = np.sqrt(both.squares)
-    width = np.where(width > ROUNDING * np.abs(both.mean) * np.sqrt(both.count), width, 0.0)
+    # less is rounding: the column counts as constant
+    width = np.where(width > 1e-14 * np.abs(both.mean) * np.sqrt(both.count), width, 0.0)
     correlation = _over(_over(both.product, width), width.swapaxes(1, 2))
     weight[:, of_reals, of_reals], nats[:, of_reals, of_reals] = both.count, _of_share(both.count, correlation**2)
     if not sizes:

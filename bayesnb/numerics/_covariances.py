@@ -14,12 +14,6 @@ from bayesnb.arrays import _either as either
 from bayesnb.arrays._placement import Array, known
 from bayesnb.numerics import _stable as stable
 
-SMALL_CHANGE = 1e-3
-"""The Frobenius norm of W below which log|I + W| is computed as a series of four terms."""
-
-SINGULAR = 1e3
-"""The smallest squared pivot of a correlation matrix that counts as nonzero, in rounding units of its dtype."""
-
 
 def proper(matrix: Array, seen: Array) -> Array:
     """The matrix with rows and columns outside ``seen`` [..., D] replaced by those of the identity."""
@@ -89,7 +83,7 @@ def log_wishart_ratio(df: Array, more: Array, scale: Array, grown: Array, seen: 
     after = log_determinant(jnp.linalg.cholesky(proper(scale + grown, seen)))
     change, growth = after - log_determinant(factor), whiten_matrix(factor, grown)
     # if the prior outweighs the rows, the difference is lost to rounding: tr W - tr W^2 / 2 + tr W^3 / 3 - ...
-    little = jnp.square(growth).sum(axis=(-1, -2)) < SMALL_CHANGE**2
+    little = jnp.square(growth).sum(axis=(-1, -2)) < 1e-3**2  # of which four terms then have all digits
     small = jnp.where(little[..., None, None], growth, 0.0)
     square = small @ small
     powers = (small * small / 2 - square * small / 3 + square * square / 4).sum(axis=(-1, -2))
@@ -101,10 +95,11 @@ def log_wishart_ratio(df: Array, more: Array, scale: Array, grown: Array, seen: 
 def first_singular(matrices: Array, columns: Array) -> int | None:
     """The index of the first of known matrices [K, D, D] that is singular in columns [D], or None.
 
-    A matrix is singular unless it is positive definite beyond rounding, whatever its units.
+    A matrix is singular unless it is positive definite beyond rounding, whatever its units: unless all squared pivots
+    of its correlations are above a thousand rounding units.
     """
     matrices = np.asarray(matrices)
-    least = SINGULAR * np.finfo(matrices.dtype if np.issubdtype(matrices.dtype, np.floating) else float).eps
+    least = 1e3 * np.finfo(matrices.dtype if np.issubdtype(matrices.dtype, np.floating) else float).eps
     for k, matrix in enumerate(matrices.astype(np.float64)):
         part = matrix[np.ix_(columns, columns)]
         spread = np.sqrt(np.maximum(variances(part), 0.0))

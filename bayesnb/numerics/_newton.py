@@ -15,12 +15,6 @@ import jax.numpy as jnp
 
 from bayesnb.arrays._placement import Array
 
-FLAT = 1e-6
-"""The smallest curvature that is distinguished from rounding."""
-
-LARGEST_RADIUS = 4.0
-"""The largest radius of a step."""
-
 
 class Minimum(NamedTuple):
     """Unknowns ``x`` [P, F] of F problems; ``at_bound`` [P, F] is -1 or 1 if the loss still falls beyond a bound."""
@@ -72,7 +66,7 @@ def minimise(
         # a tiny increase may be the rounding of large sums
         helped = trial.loss <= point.loss + 1e-6 + 1e-13 * jnp.abs(point.loss)
         taken = helped & (point.promise > tolerance)
-        radius = jnp.where(helped, jnp.minimum(2.0 * radius, LARGEST_RADIUS), 0.25 * jnp.abs(x - point.x).max(axis=0))
+        radius = jnp.where(helped, jnp.minimum(2.0 * radius, 4.0), 0.25 * jnp.abs(x - point.x).max(axis=0))
         return jax.tree.map(lambda new, old: jnp.where(taken, new, old), trial, point), radius, n + 1
 
     def proceed(state: tuple[_Point, Array, Array]) -> Array:
@@ -96,7 +90,7 @@ def _step(slope: Array, curvature: Array, at_lower: Array, at_upper: Array) -> t
         matrix = jnp.where(free[:, None] & free[None], curvature, jnp.eye(slope.shape[0])[:, :, None])
         size, axes = jnp.linalg.eigh(jnp.moveaxis(matrix, -1, 0))
         along = jnp.einsum("fpi,pf->fi", axes, jnp.where(free, slope, 0.0))
-        scaled = along / jnp.maximum(jnp.abs(size), FLAT)
+        scaled = along / jnp.maximum(jnp.abs(size), 1e-6)  # smaller curvatures are rounding
         step = jnp.where(free, -jnp.einsum("fpi,fi->pf", axes, scaled), 0.0)
         free &= ~((at_lower & (step < 0)) | (at_upper & (step > 0)))
     return step, 0.5 * (along * scaled).sum(axis=1)

@@ -15,9 +15,6 @@ from bayesnb.results._decisions import decide
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-POINTS = 201
-"""The number of operating conditions of a cost curve."""
-
 
 def learning_curve(
     ax: Axes, sizes: Sequence[int], curves: Mapping[str, tuple[Array, Array]], ylabel: str, log_scale: bool = False
@@ -244,7 +241,7 @@ def cost_curve(ax: Axes, proba: ArrayLike, y: LabelsLike, *, envelope: bool = Tr
     y = np.asarray(y)
     if y.ndim != 1 or {*np.unique(y).tolist()} != {0, 1}:
         raise ValueError(f"y must be labels [N], 0 and 1, both of which occur, got {np.unique(y).tolist()}")
-    x = np.linspace(0.0, 1.0, POINTS)
+    x = np.linspace(0.0, 1.0, 201)
     ax.plot(x, np.minimum(x, 1.0 - x), color="0.6", linewidth=1, zorder=0)
     for position, (name, given) in enumerate(curves.items()):
         table = np.asarray(given, float)

@@ -20,12 +20,6 @@ from bayesnb.plots._style import AGAINST, FOR, NEUTRAL, escape_dollars, heading,
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ONE_WAY = 2.0 / 3.0
-"""An edge has an arrowhead if its likelier direction has this share of its probability."""
-
-APART = 0.04
-"""The room between a feature and the lines at it; the circle has radius 1."""
-
 
 def contribution_bars(
     ax: Axes, explanation: Explanation, row: int = 0, of: int | str | None = None, count: int = 10
@@ -240,7 +234,8 @@ def _draw_edge(ax: Axes, start: Array, end: Array, forward: float, backward: flo
     probability = forward + backward
     if backward > forward:
         start, end, forward = end, start, backward
-    one_way, step = forward >= ONE_WAY * probability, (end - start) * APART / np.hypot(*(end - start))
+    one_way = 3.0 * forward >= 2.0 * probability  # then the likelier direction has an arrowhead
+    step = 0.04 * (end - start) / np.hypot(*(end - start))  # the room between a feature and the lines at it
     style = {
         "arrowstyle": "-|>" if one_way else "-", "linewidth": 0.5 + 2.0 * probability, "mutation_scale": 7,
         "color": FOR if probability >= 0.5 else AGAINST, "alpha": 0.3 + 0.7 * min(probability, 1.0),

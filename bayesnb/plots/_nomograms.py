@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FONTSIZE = 7.5
-CHARACTER = 0.62  # the width of a character relative to the font size
-SMALL = 0.03  # branches of a curve shorter than this fraction of the width are merged with their neighbour
-SHORTEST_SUM = 4.0  # the least span of the sum axis, in log odds
-CURVE_POINTS = 201
 
 PROBABILITIES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.001, 0.999, 0.3, 0.7, 0.05, 0.95, 0.2, 0.8, 0.4, 0.6, 0.005, 0.995)
 """Candidate ticks of the probability axis, in order of priority."""
@@ -94,7 +90,7 @@ def nomogram(
     low, high = min(ends.min(), others, 0.0), max(ends.max(), others, 0.0)
     labels, branches, bottom = {0.0: "log odds [nats]"}, {}, 1.2
     for f, scale in axes.items():
-        branches[f] = bottom, scale.branches(SMALL * (high - low))
+        branches[f] = bottom, scale.branches(0.03 * (high - low))
         labels[bottom] = shorten(scale.name)
         bottom += 1.0 + 0.8 * ((len(branches[f][1]) - 1) // 2)
     if num_others:
@@ -132,7 +128,7 @@ def nomogram(
     prior = float(explanation.prior[k])
     # the reachable sums whose probabilities are distinguishable; all distinguishable ones if that range is short
     start, stop = np.clip(ends.sum(axis=0) + others, -limits.MOST_LOG_ODDS - prior, limits.MOST_LOG_ODDS - prior)
-    if stop - start <= SHORTEST_SUM:
+    if stop - start <= 4.0:
         start, stop = -limits.MOST_LOG_ODDS - prior, limits.MOST_LOG_ODDS - prior
 
     def place(sums: Any) -> Any:
@@ -171,7 +167,7 @@ def _draw_axis(
         taken: list[tuple[float, float]] = []
         waiting, left = left, []
         for place, label in waiting:
-            half = (0.5 * CHARACTER * len(label) + 0.25) * unit
+            half = (0.31 * len(label) + 0.25) * unit  # a character is 0.62 of the font size wide
             if any(place - half < end and place + half > start for start, end in taken):
                 left.append((place, label))
                 continue
@@ -282,7 +278,7 @@ def _values(fit: Classifier, explanation: Explanation, f: int, row: int | None) 
         return seen, np.ones(len(seen), bool), False
     ends = [*np.quantile(finite, tails(limits.MIDDLE), method="nearest"), *cells[[] if row is None else [row]]]
     low, high = np.nanmin(ends), np.nanmax(ends)
-    ticks, curve = ticks_between(low, high, 10, counts), np.linspace(low, high, CURVE_POINTS)
+    ticks, curve = ticks_between(low, high, 10, counts), np.linspace(low, high, 201)
     values = np.unique(np.concatenate([np.round(curve) if counts else curve, ticks]))
     return values, np.isin(values, ticks), True
 

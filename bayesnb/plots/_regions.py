@@ -19,9 +19,6 @@ from bayesnb.results._classifier import Classifier
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_SHADE = 0.6
-"""Opacity of a class's colour where its probability is 1."""
-
 
 def decision_regions(
     ax: Axes,
@@ -88,7 +85,7 @@ def decision_regions(
     best, guess = probs.max(axis=2), 1 / num_classes
     sure = (best - guess) / (1 - guess) if num_classes > 1 else np.ones(best.shape)
     colours = np.array([to_rgb(class_colour(k)) for k in range(num_classes)])[probs.argmax(axis=2)]
-    shades = 1 - MOST_SHADE * (0.15 + 0.85 * sure[:, :, None]) * (1 - colours)  # with more white where less is sure
+    shades = 1 - (0.09 + 0.51 * sure[:, :, None]) * (1 - colours)  # with more white where less is sure
     ax.imshow(shades, extent=ends, origin="lower", aspect="auto", interpolation="bilinear", zorder=0)
     for k in range(num_classes):
         others = np.delete(probs, k, axis=2).max(axis=2, initial=0.0)

@@ -25,12 +25,6 @@ from bayesnb.arrays._loops import compiled
 from bayesnb.arrays._placement import Array, on_host
 from bayesnb.numerics._stable import NEVER
 
-LARGEST = 650.0
-"""Larger log weights are not exponentiated: sums of 256 of them would overflow near 704."""
-
-NEGLIGIBLE = 40.0
-"""A term smaller than another by so many nats does not change their sum."""
-
 
 def log_forest_sum(log_weights: Array) -> Array:
     """log Z [...] of the log weights [..., D, D] of edges from parents, on the first of the two axes, to children.
@@ -41,7 +35,7 @@ def log_forest_sum(log_weights: Array) -> Array:
         return _eliminate(log_weights)
     size, count = log_weights.shape[-1], math.prod(log_weights.shape[:-2])
     tables = np.asarray(log_weights, np.float64).reshape(count, size, size)
-    far = tables.max(axis=(1, 2), initial=0.0) > LARGEST
+    far = tables.max(axis=(1, 2), initial=0.0) > 650.0  # sums of 256 exponentials would overflow near 704
     if not far.any():
         return _of_weights(tables).reshape(log_weights.shape[:-2])
     out = np.empty(count)
@@ -105,7 +99,7 @@ def _eliminate_logs(logs: Array) -> Array:
                     high, low = w[i, j], share + w[d, j]
                     if low > high:
                         high, low = low, high
-                    if high - low < NEGLIGIBLE:
+                    if high - low < 40.0:  # or the smaller one does not change the sum
                         high += math.log1p(math.exp(low - high))
                     w[i, j] = high
     return out

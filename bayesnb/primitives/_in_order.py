@@ -63,9 +63,6 @@ def _blocks(x: Array, y: Array) -> Iterator[tuple[slice, Array, Array]]:
         yield rows, for_loops(x[rows]), labels[rows]
 
 
-FADED = 1e-100
-"""Rescale a discounted sum below this: the increment 1 / discount would overflow."""
-
 TINY = np.finfo(np.float64).tiny
 
 
@@ -90,7 +87,7 @@ def _code_ratios(
     for n in range(x.shape[0]):
         k = y[n]
         unit = factor ** (first + n - last[k])
-        if unit < FADED:
+        if unit < 1e-100:  # before the increment 1 / unit overflows
             counts[k] *= unit
             totals[k] *= unit
             last[k], unit = first + n, 1.0

@@ -82,15 +82,11 @@ def _of_columns(mass: Array, counts: Array, totals: Array) -> tuple[Array, Array
     return jnp.zeros((*shape, size, size), kind).at[:, :, *ends].set(weights), rest
 
 
-LARGE = 16.0
-"""From here on Stirling's series is used, as in ``log_gamma_ratio``; below, log-gammas have all digits."""
-
-
 @part_of_loops
 def _log_ratio(a: float, x: float, unit: float) -> float:
     """``log_gamma_ratio`` of numbers."""
     top = a + x
-    if top < LARGE:
+    if top < 16.0:  # log-gammas have all digits
         return lgamma(top) - lgamma(a) - x * log(unit)
     base, logs, step = a, 0.0, x
     if a < 8.0:
@@ -121,9 +117,6 @@ def left_out_logs(bins: Array, y: Array, weight: Array, parts: tuple[Array, Arra
 
 IMPOSSIBLE = -1e29
 """Below the log share of every segment, and above the log of a weight that counts as zero."""
-
-NEGLIGIBLE = 80.0
-"""A segment that is less probable than another by so many nats changes no ratio of classes."""
 
 ROUNDINGS = 4.0 * float(np.finfo(np.float64).eps)
 """What is left of a count is 0 if it is only its rounding error."""
@@ -169,7 +162,8 @@ def _leave_out(
             for a in range(totals.shape[0]):
                 for i in range(g + 1):
                     for j in range(g, size):
-                        if log_share[a, d, i, j] > IMPOSSIBLE and logs[a, i, j] >= top - NEGLIGIBLE:
+                        # a segment that is less probable by 80 nats changes no ratio of classes
+                        if log_share[a, d, i, j] > IMPOSSIBLE and logs[a, i, j] >= top - 80.0:
                             share = np.exp(logs[a, i, j] - top)
                             below += share
                             share /= q[i, j]

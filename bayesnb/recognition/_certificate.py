@@ -30,12 +30,6 @@ from bayesnb.recognition._user_program import (
     numbers,
 )
 
-TOLERANCE = 1e-9
-"""The largest difference of log densities, relative to the sum of their parts' sizes."""
-
-ROUNDING = 1e-6
-"""The same between JAX and numpy, whose single-precision numbers of the program may differ in their last digits."""
-
 BY_JAX = (
     ", where JAX computes it and not numpy: compute what depends on random keys or odd dtypes before, and pass it as "
     "an argument"
@@ -127,8 +121,8 @@ class Checks:
             for name in own.keys() & mine.keys():
                 self._require_equal(f"site {name!r}", {"": own[name]}, {"": mine[name]}, reason)
             self._require_equal("the program", own, mine, reason)
-        for name, density in of_jax.items():
-            self._require_equal(f"site {name!r}", {"": float(density)}, {"": float(theirs[name][0])}, BY_JAX, ROUNDING)
+        for name, density in of_jax.items():  # numbers of the program in single precision may differ in the last digits
+            self._require_equal(f"site {name!r}", {"": float(density)}, {"": float(theirs[name][0])}, BY_JAX, 1e-6)
 
     def require_cells(self) -> None:
         """Refuse a mask that leaves out a whole column: the model would count its cells."""
@@ -146,7 +140,7 @@ class Checks:
         return {"class_probs": np.broadcast_to(probs, (leading_size(latents), num_classes)), **latents}
 
     def _require_equal(
-        self, what: str, own: dict[str, float], mine: dict[str, float], reason: str, tolerance: float = TOLERANCE
+        self, what: str, own: dict[str, float], mine: dict[str, float], reason: str, tolerance: float = 1e-9
     ) -> None:
         theirs, ours = sum(own.values()), sum(mine.values())
         size = 1.0 + sum(abs(part) for part in (*own.values(), *mine.values()))

@@ -13,9 +13,6 @@ from bayesnb.arrays import _limits as limits
 from bayesnb.recognition._points import Points, evaluate
 from bayesnb.recognition._user_program import FROM_ZERO, ONE_SITE, NotNaiveBayes, Program, Trace, holds, type_like
 
-SAME = 1e-9
-"""Numbers with a smaller relative difference are the same."""
-
 
 @dataclass
 class Labels:
@@ -59,7 +56,7 @@ def same(a: Any, b: Any) -> Any:
     """Whether numbers are equal up to rounding, elementwise; NaN and infinity are equal to nothing."""
     size = np.abs(a) + np.abs(b)
     with np.errstate(invalid="ignore"):
-        return (np.abs(a - b) <= SAME * size + 1e-300) & np.isfinite(size)
+        return (np.abs(a - b) <= 1e-9 * size + 1e-300) & np.isfinite(size)
 
 
 def by_row(values: np.ndarray[Any, Any], num_rows: int, site: str) -> np.ndarray[Any, Any]:

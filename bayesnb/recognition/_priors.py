@@ -22,8 +22,6 @@ from bayesnb.recognition._matching import Fed, Matches
 from bayesnb.recognition._points import Latent
 from bayesnb.recognition._user_program import NotNaiveBayes, value_inside
 
-TOLERANCE = 1e-8
-
 
 def conjugate_prior(
     fed: Fed, latents: dict[str, Latent], terms: tuple[Any, ...], prior_of: Any
@@ -96,15 +94,12 @@ def _regress(terms: Any, density: Any) -> tuple[Any, Any]:
         solution = np.einsum("ufg,ug->uf", np.linalg.pinv(r), np.einsum("upf,up->uf", q, density))
     rest = density - np.einsum("upf,uf->up", design / scale, solution)
     size = 1.0 + np.abs(density).max(axis=1) + np.abs(solution).max(axis=1)
-    good = np.isfinite(density).all(axis=1) & (np.abs(rest).max(axis=1) <= TOLERANCE * size)
+    good = np.isfinite(density).all(axis=1) & (np.abs(rest).max(axis=1) <= 1e-8 * size)
     return (solution / scale[:, 0])[:, :-1].T, good
 
 
 Priors = Mapping[str, list[Any]]
 """By latent, its distribution at several points of the latents."""
-
-FAR = 30.0
-"""An unconstrained value far out."""
 
 
 class Setting(NamedTuple):
@@ -117,7 +112,7 @@ class Setting(NamedTuple):
 def covers(fed: Fed, priors: Priors, latents: Mapping[str, Latent], support: Any) -> bool:
     """Whether the latents reach the whole support of the canonical site; Uniform(0.2, 0.8) does not."""
     # of a simplex of two, one number
-    far = dist.biject_to(constraints.unit_interval if support.event_dim else support)(jnp.array([[-FAR], [FAR]]))
+    far = dist.biject_to(constraints.unit_interval if support.event_dim else support)(jnp.array([[-30.0], [30.0]]))
     for part in fed.parts:
         prior, values = priors[part.source][0], latents[part.source].values[:1]
         if prior.event_dim:

@@ -64,9 +64,6 @@ class NotNaiveBayes(ValueError):
 
 WRAPPERS = (dist.Independent, dist.ExpandedDistribution, dist.MaskedDistribution)
 
-NARROWEST = 1e-3
-"""The least spread of values relative to their size: elements must differ beyond rounding."""
-
 FAR = 10.0
 """How far out values go in unconstrained space: probabilities to 5e-5 from their ends, reals to ten deviations."""
 
@@ -157,8 +154,8 @@ def _at_scale_of(distribution: Any, value: Any, widest: float = np.inf) -> Any:
         return value * jnp.where((middle > 0) & jnp.isfinite(middle), middle, 1.0)
     if distribution.support in (constraints.real, constraints.real_vector):
         width = jnp.sqrt(distribution.variance) if hasattr(distribution, "loc") else jnp.ones_like(middle)
-        width = jnp.maximum(jnp.where(jnp.isfinite(width), width, 1.0), NARROWEST * jnp.abs(middle))
-        width = jnp.minimum(width, widest)
+        least = 1e-3 * jnp.abs(middle)  # elements must differ beyond rounding
+        width = jnp.minimum(jnp.maximum(jnp.where(jnp.isfinite(width), width, 1.0), least), widest)
         return jnp.where(jnp.isfinite(middle), middle + width * value, value)
     if distribution.support is constraints.positive_definite:
         size = jnp.sqrt(jnp.diagonal(middle, axis1=-2, axis2=-1))

@@ -19,7 +19,7 @@ from bayesnb.comparison._compare import Comparison, Record
 from bayesnb.files._whole_file import hidden_folder, put
 from bayesnb.files.sources._csv import line
 from bayesnb.frames._series import DataError
-from bayesnb.report._page import FILE_DPI, PAGE_DPI, draw_figures, png, render_page
+from bayesnb.report._page import PAGE_DPI, draw_figures, png, render_page
 from bayesnb.report._summary import Findings
 
 SUMMARY = "summary.json"
@@ -34,7 +34,7 @@ def write_files(folder: Path, findings: Findings, summary: Mapping[str, Any]) ->
     """Write the files of a comparison and return their names; a single column has no dependence.png."""
     figures = draw_figures(findings, summary)
     for name, figure in figures.items():
-        (folder / name).write_bytes(png(figure, FILE_DPI))
+        (folder / name).write_bytes(png(figure, 150))
     text = render_page(summary, {name: png(figure, PAGE_DPI) for name, figure in figures.items()})
     (folder / "report.html").write_text(text, encoding="utf-8")
     return "report.html", *_write_scores(folder, findings.result, summary), *figures

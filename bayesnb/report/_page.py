@@ -25,7 +25,6 @@ from bayesnb.report._summary import Findings, Summary, capitalise, number, plura
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CSS_DPI = 96
 PNG_WIDTH = slice(16, 20)  # the bytes of a PNG file that hold its width
 
 TOGETHER = {"kind": "one feature", "values": "", "missing": 0}
@@ -87,7 +86,7 @@ def _notes(summary: Summary) -> list[str]:
 
 def _embed(content: bytes) -> dict[str, Any]:
     """A PNG file in base64, and its width on the page in CSS pixels."""
-    width = int.from_bytes(content[PNG_WIDTH]) * CSS_DPI // PAGE_DPI
+    width = int.from_bytes(content[PNG_WIDTH]) * 96 // PAGE_DPI
     return {"content": base64.b64encode(content).decode(), "width": width}
 
 
@@ -101,8 +100,6 @@ def _short(name: str) -> str:
     return name if cell_len(name) <= most else set_cell_size(name, most - 1).rstrip() + "…"
 
 
-LEGEND_INCHES = 1.6  # the width of a legend entry
-FILE_DPI = 150
 PAGE_DPI = 144  # 1.5 pixels for each of the page's 96
 
 
@@ -184,7 +181,7 @@ def _figure(width: float, height: float) -> Figure:
 def _legend(figure: Figure, ax: Any, methods: Iterable[str]) -> None:
     handles, labels = ax.get_legend_handles_labels()
     by_label = dict(zip(labels, handles, strict=True))
-    num_rows = math.ceil(LEGEND_INCHES * len(by_label) / figure.get_figwidth())
+    num_rows = math.ceil(1.6 * len(by_label) / figure.get_figwidth())  # an entry is 1.6 inches wide
     figure.legend(
         [by_label[method] for method in methods],
         list(methods),

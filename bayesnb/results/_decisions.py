@@ -25,9 +25,6 @@ ABSTAIN = -1
 ROOT = ""
 """The path of the root, which is above all labels."""
 
-LARGEST_SUM = 1e-3
-"""How far above zero rounding may take a log probability."""
-
 
 class Decisions(NamedTuple):
     """Integers [N], -1 where there is no decision, and the ``expected_cost`` [N] of the best decision.
@@ -229,6 +226,6 @@ def _check_log_proba(log_proba: Any, num_classes: int) -> Array:
         raise ValueError(
             f"log_proba must be numbers [N, {num_classes}], a column for each path, got {given.dtype} {given.shape}"
         )
-    if given.size and not given.max() <= LARGEST_SUM:
+    if given.size and not given.max() <= 1e-3:  # so far above zero rounding may take a log probability
         raise ValueError(f"log_proba has {given.max():g}, expected at most 0: give the result of predict_log_proba")
     return given

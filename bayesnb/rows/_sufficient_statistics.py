@@ -21,7 +21,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays import _memory as memory
 from bayesnb.arrays._cells import bytes_per_row, is_sparse, part_of
-from bayesnb.arrays._class_table import CELL_BYTES, is_sparse_enough
+from bayesnb.arrays._class_table import is_sparse_enough
 from bayesnb.arrays._compute import put_beside
 from bayesnb.arrays._loops import merge_in_threads, row_blocks
 from bayesnb.arrays._placement import is_traced, promote_dtypes, with_automatic_axes
@@ -255,7 +255,7 @@ def require_memory(rows: LabelledRows, sizes: Mapping[str, int], *, tables: bool
         columns, of_block = columns_in(family, x), rows.num_classes * size
         sparse = tables and family.one_feature and is_sparse(x) and not rows.labels.soft
         if sparse and is_sparse_enough((rows.num_classes, columns), x.nnz):
-            of_block = CELL_BYTES * x.nnz + 8 * rows.num_classes
+            of_block = limits.CELL_BYTES * x.nnz + 8 * rows.num_classes
         needed, num_columns = needed + of_block, num_columns + columns
     memory.require(
         2 * needed,

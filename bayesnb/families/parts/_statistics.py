@@ -151,9 +151,6 @@ def by_group(table: Array, groups: Sequence[int]) -> Array:
     return either.moveaxis(padded[:, places], 1, 0)
 
 
-ROUNDINGS = 4.0
-"""What is left of a sum counts as 0 if it is at most this many rounding errors of the sum."""
-
 STEP_ERROR = 16.0
 """Merging or subtracting changes a total by at most this many rounding errors of the largest total held.
 
@@ -170,7 +167,7 @@ def without(total: Array, part: Array, scale: Array | None = None) -> Array:
     if left.dtype.kind in "iu":
         return either.maximum(left, 0)
     scale = total if scale is None else scale
-    return either.where(left > _noise(total, part, scale, ROUNDINGS), left, 0.0)
+    return either.where(left > _noise(total, part, scale, roundings=4.0), left, 0.0)
 
 
 def others_of(table: Array) -> Array:

@@ -24,7 +24,7 @@ import pyarrow.csv
 
 from bayesnb.arrays import _limits as limits
 from bayesnb.files.sources._source import RowBatch, format_of, in_sentences, require_kind
-from bayesnb.frames._series import LARGEST_INTEGER, Array, DataError
+from bayesnb.frames._series import Array, DataError
 from bayesnb.frames._values import is_rounded, reads_as_number, why_text
 
 STARTS = "=+-@＝＋－＠"
@@ -319,7 +319,7 @@ def _is_large(column: pa.Array) -> bool:
     if not pa.types.is_floating(column.type):
         return False
     span = pc.min_max(column).as_py()
-    return span["min"] is not None and max(-span["min"], span["max"]) >= LARGEST_INTEGER
+    return span["min"] is not None and max(-span["min"], span["max"]) >= limits.LARGEST_WHOLE
 
 
 def convert(column: pa.Array, kind: pa.DataType, missing: Collection[str], *, exact: bool) -> pa.Array | None:
@@ -348,7 +348,8 @@ def convert(column: pa.Array, kind: pa.DataType, missing: Collection[str], *, ex
         numbers = np.array(["nan" if cell is None else cell for cell in cells], dtype=object).astype(np.float64)
     except ValueError:
         return None
-    if exact and any(is_rounded(str(cells[i]), numbers[i]) for i in np.flatnonzero(np.abs(numbers) >= LARGEST_INTEGER)):
+    large = np.flatnonzero(np.abs(numbers) >= limits.LARGEST_WHOLE)
+    if exact and any(is_rounded(str(cells[i]), numbers[i]) for i in large):
         return None
     return pa.array(numbers, kind, from_pandas=True).take(column.indices)
 

@@ -123,9 +123,6 @@ TOGETHER = 16
 ROWS = 256
 """The number of rows scored together; they stay in the first-level cache."""
 
-LARGE = 1e150
-"""A double-precision product larger than this is not multiplied any further: its logarithm is taken."""
-
 
 @compiled_unless_few
 def log_squares(x: Array, centre: Array, loc: Array, precision: Array) -> Array:
@@ -156,7 +153,7 @@ def log_squares(x: Array, centre: Array, loc: Array, precision: Array) -> Array:
                 large = 0
                 for n in range(rows):
                     total[k, n] = total[k, n] + excess[n] + total[k, n] * excess[n]
-                    large += not total[k, n] < LARGE
+                    large += not total[k, n] < 1e150  # before another product overflows, the logarithm is taken
                 if large > 0 or first + TOGETHER >= x.shape[1]:
                     for n in range(rows):
                         product = 1.0 + total[k, n]
@@ -168,9 +165,6 @@ def log_squares(x: Array, centre: Array, loc: Array, precision: Array) -> Array:
 
 LARGE_SQUARE = 1e300
 """Larger squares have a result that is not finite, so that another method is used."""
-
-LEAST = 700.0
-"""exp(-v) of larger v is lost in 1 + exp(-v)."""
 
 LOG_2 = 0.6931471805599453
 HIGH, LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -242,7 +236,7 @@ def log_powers(
                     odds = shift[k, d] - others[d, n] - exponent * logs[n]
                     # log(1 + exp(odds)) = max(odds, 0) + log(1 + exp(-v)), whose sum is the logarithm of a product
                     total[n] += max(odds, 0.0)
-                    v = min(abs(odds), LEAST)
+                    v = min(abs(odds), 700.0)  # exp(-v) of larger v is lost in 1 + exp(-v)
                     sums[n] = v / LOG_2 + ROUND
                     whole = sums[n] - ROUND
                     rest[n] = (whole * HIGH - v) + whole * LOW

@@ -23,15 +23,6 @@ PROVABLE = (constraints.boolean, constraints.real)
 numbers 1.16 times as long.
 """
 
-LARGEST_MOMENT = 1e60
-"""Moments up to this hold no cell whose square is infinite, unless its weight is ``FAINT``."""
-
-FAINT = 1e-100
-"""With a weight below this, a cell that is too large may not show in the sums."""
-
-FAR_ORIGIN = 1e3
-"""Recompute about a better origin when (mean - origin)^2 exceeds this many variances."""
-
 
 class Labels(NamedTuple):
     """The labels of rows: integer labels [N] with weights [N] or None, or weights [N, K] (soft labels)."""
@@ -143,8 +134,9 @@ class HostSums:
         rows, weight = for_loops(x), self.labels.weight
         parts = (_moments(rows, labels, len(range(self.num_classes)[k])) for k, labels in self._by_class())
         count, mean, squares = (np.concatenate(part) for part in zip(*parts, strict=True))
-        small = all(np.abs(part).max(initial=0.0) <= LARGEST_MOMENT for part in (count, mean, squares))
-        if small and not self.labels.soft and (weight is None or weight.min(initial=1.0) > FAINT):
+        small = all(np.abs(part).max(initial=0.0) <= 1e60 for part in (count, mean, squares))
+        # then no cell has an infinite square, unless it has so little weight that it may not show in the sums
+        if small and not self.labels.soft and (weight is None or weight.min(initial=1.0) > 1e-100):
             self._proven.append((x, constraints.real))
         return count, mean, squares
 
@@ -165,7 +157,7 @@ def _moments(x: Array, labels: Labels, num_classes: int) -> tuple[Array, Array, 
     _first_values(x, labels.y, origin, np.zeros(shape, bool))
     with np.errstate(over="ignore", invalid="ignore"):  # overflow comes from cells that are refused
         count, shift, squares = _moments_about(origin, x, labels)
-        if (count * np.square(shift) > FAR_ORIGIN * squares).any():
+        if (count * np.square(shift) > 1e3 * squares).any():  # digits are lost about an origin so many variances off
             # a constant column has shift 0 and keeps its origin
             origin += shift
             count, shift, squares = _moments_about(origin, x, labels)
