@@ -9,25 +9,6 @@ from numpy.testing import assert_allclose
 import bayesnb as nb
 
 
-@pytest.mark.parametrize(
-    "weight", [pytest.param(1.0, marks=pytest.mark.slow), 7.0, pytest.param(60.0, marks=pytest.mark.slow)]
-)
-def test_rows_leave_with_their_weight_as_if_they_had_never_been(weight, rng):
-    X, y = rng.normal(size=(40, 2)) + np.arange(40)[:, None] % 2, np.arange(40) % 2
-    weights = np.where(np.arange(40) < 8, weight, 1.0)
-    prior = nb.NaiveBayes(nb.Histogram(cells=9)).resolve(X, y, sample_weight=weights)
-    left = nb.leave_one_out(prior, X, y, sample_weight=weights)
-    repeated = np.repeat(np.arange(40), weights.astype(int))
-    for n in (0, 3, 20):
-        others = np.arange(40) != n
-        refit = nb.fit_posterior(prior, X[others], y[others], sample_weight=weights[others])
-        assert_allclose(left[n], refit.predict_log_proba(X[n : n + 1])[0], rtol=1e-9)
-        rows = repeated[repeated != n]
-        assert_allclose(
-            left[n], nb.fit_posterior(prior, X[rows], y[rows]).predict_log_proba(X[n : n + 1])[0], rtol=1e-9
-        )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("weight", [1.0, 7.0])
 def test_rows_of_jax_leave_as_those_of_numpy(weight, rng):
@@ -38,20 +19,6 @@ def test_rows_of_jax_leave_as_those_of_numpy(weight, rng):
     by_jax = jax.jit(lambda X, y, w: nb.leave_one_out(prior, X, y, sample_weight=w))
     with jax.enable_x64(True):
         assert_allclose(by_jax(jnp.asarray(X), jnp.asarray(y), jnp.asarray(weights)), left, rtol=1e-8)
-
-
-def test_rows_of_many_weights_leave_as_if_they_had_never_been(rng):
-    """As many weights as rows, some of which outweigh all others: no table of weights, and nothing vanishes."""
-    X, y = rng.normal(size=(30, 2)) + np.arange(30)[:, None] % 3, np.arange(30) % 3
-    X[4, 1] = np.nan
-    weights = rng.gamma(1.0, 3.0, 30) + 1e-3
-    weights[:6] *= 1e4
-    prior = nb.NaiveBayes(nb.Histogram(cells=9)).resolve(X, y, sample_weight=weights)
-    left = nb.leave_one_out(prior, X, y, sample_weight=weights)
-    for n in (0, 3, 4, 7, 20):
-        others = np.arange(30) != n
-        refit = nb.fit_posterior(prior, X[others], y[others], sample_weight=weights[others])
-        assert_allclose(left[n], refit.predict_log_proba(X[n : n + 1])[0], rtol=1e-8)
 
 
 @pytest.mark.slow
