@@ -5,8 +5,9 @@ import numpyro.distributions as dist
 import pytest
 
 import bayesnb as nb
+from bayesnb.inspection._arviz import library, to_arviz
 from bayesnb.inspection._diagnose import diagnose
-from tests.inspection.coins import RANDOM, X, Y, by_hand
+from tests.inspection.coins import MODEL, NAMES, RANDOM, X, Y, by_hand
 
 
 def test_constants_say_nothing(capsys):
@@ -62,3 +63,26 @@ def test_advice_on_divergences_fits_the_model():
         advice = diagnose(draws).advice[0]
         assert "take more num_warmup, or a smoother or narrower prior" in advice
         assert "fit_posterior" not in advice
+
+
+@pytest.mark.parametrize("kind", ["exact", pytest.param("NUTS", marks=pytest.mark.slow)])
+def test_a_diagnosis_is_what_arviz_says(kind, request, key, capsys):
+    if kind == "exact":
+        fit = nb.fit_posterior(MODEL, X, Y)
+        draws = nb.Draws(fit.prior, fit.sample(key, 2000), {"diverging": np.zeros(2000, bool)}, 4)
+    else:
+        draws = request.getfixturevalue("draws")
+    found = diagnose(draws, **NAMES)
+    arviz, posterior = library(), to_arviz(draws, **NAMES)["posterior"]
+    tables = arviz.rhat(posterior), arviz.ess(posterior), arviz.ess(posterior, method="tail")
+    for worst, table, extreme in zip(found[:3], tables, (np.max, np.min, np.min), strict=True):
+        assert worst.value == pytest.approx(extreme([extreme(table[s].values) for s in table.data_vars]))
+        site, labels = worst.parameter.rstrip("]").split("[")
+        at = dict(zip(table[site].dims, labels.split(", "), strict=True))
+        assert float(table[site].sel(at)) == pytest.approx(worst.value)
+    assert found.ok
+    assert found.num_divergences == 0
+    printed = capsys.readouterr().out
+    assert "4 chains of 500 draws; parameters that vary: 6" in printed
+    assert found.bulk_ess.parameter in printed
+    assert "No problem was found." in printed

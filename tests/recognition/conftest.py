@@ -1,7 +1,9 @@
-"""Users' programs are NumPyro's, whose distributions promote ranks."""
+"""Users' programs are NumPyro's, whose distributions promote ranks; and models that several modules of tests ask."""
 
 import jax
 import pytest
+
+from tests.recognition.pairs import make_pairs
 
 
 @pytest.fixture(autouse=True)
@@ -14,3 +16,9 @@ def in_float64():
     """The program's own density is in float64."""
     with jax.enable_x64(True):
         yield
+
+
+@pytest.fixture(scope="session")
+def pairs():
+    """Recognised models beside plain ones, by name."""
+    return make_pairs()
