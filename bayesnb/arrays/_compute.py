@@ -81,7 +81,7 @@ def compute_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any, **
     parts = []
     for rows in row_blocks(num_rows, row_bytes) if num_rows else [slice(0, 0)]:
         size = rows.stop - rows.start
-        room = max(-(-size // limits.FINE), 1) * limits.FINE if size <= limits.FINE_ROWS else padded_size(size)
+        room = max(-(-size // limits.PADDING), 1) * limits.PADDING if size <= limits.FINE_ROWS else padded_size(size)
         block = jax.tree.map(lambda a, rows=rows, room=room: pad_rows(dense(part_of(a, rows)), room), x)
         answer = compute(function, *args, block, **static)
         parts.append(jax.tree.map(lambda a, size=size: a[:size], answer))

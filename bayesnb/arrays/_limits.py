@@ -1,112 +1,111 @@
 """The numbers at which the package refuses, cuts or switches, and the sizes of its blocks, each with its reason.
 
-They are read as ``limits.MOST_CLASSES``. Constants of one formula stand beside it, and so do those of numba's loops.
+They are read as ``limits.MOST_CLASSES``; a comment goes on from the name. Constants of one formula, and of loops that
+numba compiles, stand beside these instead.
 """
 
 # What is refused
-MOST_CLASSES = (1 << 31) - 1  # classes of labels: int32
+MOST_CLASSES = (1 << 31) - 1  # of labels, which are int32
 MOST_CATEGORIES = (1 << 31) - 1  # of all columns of a block together, whose places are int32
 MOST_CODES = 1 << 20  # categories of one column of an array; a column with more probably identifies rows
-MOST_BARE_CODES = 1000  # categories of an integer column without a model, in `dependence`; more are measurements or ids
-MOST_SAVED_COLUMNS = 1 << 24  # of the widest array of a file
+MOST_BARE_CODES = 1000  # categories of integers without a model; more are probably measurements or row identifiers
+MOST_SAVED_COLUMNS = 1 << 24  # of the widest array that a saved estimator takes
 FEWEST_BINS, MOST_BINS = 2, 256  # of a column of a Histogram
-MOST_FOREST_FEATURES = 256  # a row costs K D^3 / 3 operations
-FEWEST_DRAWS = 4  # of a chain: fewer have no R-hat
+MOST_FOREST_FEATURES = 256  # as a row costs K D^3 / 3 operations
+FEWEST_DRAWS = 4  # of a chain, for which R-hat is defined
+FEW_CLASSES = 20  # whole numbers of a target are classes if there are so few, or if each occurs so often on average
 SQUARABLE = 0.45  # the largest cell is the largest float to this power: its square is finite, with room to sum squares
-LARGEST_WHOLE = 2**53  # float64 represents every whole number up to this one; others may be read as text
+LARGEST_WHOLE = 2**53  # up to here float64 represents every whole number; columns with others may be read as text
 LARGEST_WEIGHT = 1e30  # of a row: sums of weights, and of weighted squares, stay finite in single precision too
-HYPERPARAMETER_BOUND = 1e100  # they lie between 1 / it and it: products and ratios of two, and squares, are finite
-SINGLE_BOUND = 1e30  # the same for positive hyperparameters in float32
-SINGLE_SIZE = 1e18  # the largest size of hyperparameters in float32 that are squared
-MOST_CSV_ROW_BYTES = 64 << 20  # a quote that is never closed makes one row of the rest of the file
-UNCHECKED_BYTES = 64 << 20  # of memory, which every machine is assumed to have
+HYPERPARAMETER_BOUND = 1e100  # from 1 / it to it products and ratios of two hyperparameters, and squares, are finite
+SINGLE_BOUND = 1e30  # likewise for positive hyperparameters in float32
+SINGLE_SIZE = 1e18  # of hyperparameters in float32 that are squared, at most
+MOST_CSV_ROW_BYTES = 64 << 20  # as a quote that is never closed makes one row of the rest of the file
+UNCHECKED_BYTES = 64 << 20  # of memory that every machine is assumed to have; more is refused if it is not there
 
-# What a warning is given for
+# When a user is warned
 R_HAT, ESS = 1.01, 400  # of draws: Vehtari et al., Rank-normalization, folding, localization (2021)
-FEWEST_POINTS, POINTS_PER_CLASS = 100, 10  # effective numbers of points below which class proportions are rough
-LEAST_OVERCONFIDENCE = 0.01  # by which the largest probability is on average above the accuracy, and two errors too
+FEWEST_POINTS, POINTS_PER_CLASS = 100, 10  # that count, in all and for each class: intervals from fewer are rough
+LEAST_OVERCONFIDENCE = 0.01  # of the largest probability above the accuracy, on average; and two standard errors
 STRONG_DEPENDENCE = 5.0  # the log Bayes factor above which a pair counts as dependent: 150 to 1
 
 # What likelihood a column gets
-FEW_VALUES = 10  # whole numbers with at most this many are categories; columns with at most so many identify no rows
-OFTEN = 3  # numbers are categories if their values occur so often on average
-ID_SHARE = 0.9  # text with more distinct values than this fraction of its rows is taken for an identifier of rows
-MOST_VALUES = 100_000  # distinct ones kept of a column; text with more of them is taken for an identifier of rows
-MOST_NUMBERS = 1000  # distinct ones kept of a column where they matter only to tell whether they are few
+FEW_VALUES = 10  # of whole numbers are categories; text with at most so many does not identify rows
+CELLS_A_VALUE = 3  # on average, or numbers are no categories
+ID_SHARE = 0.9  # of the rows: text with more distinct values is taken for an identifier of rows
+MOST_VALUES = 100_000  # distinct ones that are kept of a column; text with more is taken for an identifier of rows
+MOST_NUMBERS = 1000  # distinct ones that are kept where they matter only to tell whether they are few
 FIRST_CELLS = 1 << 14  # of a block, looked at first: most measurements have so many values there that they are not few
 
 # What a fit cuts
 VARIANCE_FLOOR = 1e-9  # of the MLE, relative to the column's pooled variance
-LARGEST_FACTOR = 1e4  # of a learned prior, up or down, on a hyperparameter
-LONGEST_MEMORY = 1e6  # in rows: a forgetting that is told apart from none
+LARGEST_FACTOR = 1e4  # of a learned prior on a hyperparameter, up or down
+LONGEST_MEMORY = 1e6  # rows, of a forgetting that is told apart from none
 MOST_SEGMENTS = 8  # of a column of a Histogram in a forest
 EDGE_ROWS = 10_000  # of a stream, in which the edges of bins are found
-QUANTILE_ROWS = 1 << 17  # of more, every second, third, ... one is looked at: a quantile is then right to .003
+QUANTILE_ROWS = 1 << 17  # of more every second, third, ... one is looked at: a quantile is then right to .003
 SIZED_ROWS = 1024  # spread over X, by which the size of a table of categories is estimated
-SHIFT_ROWS = 10_000  # up to these the interval of class proportions is the posterior's; an approximation is faster
+SHIFT_ROWS = 10_000  # up to which the interval of class proportions is the posterior's; then an approximation is faster
 SHIFT_POINTS, MOST_SHIFT_POINTS = 1024, 8192  # behind a quantile of class proportions; the first is a power of two
-MOST_SHIFT_LOGS = 1 << 24  # of rows at points, where there are more than a few classes
-QUASI_RANDOM_CLASSES = 10  # up to so many, quasi-random points are better than random ones
-BURN_IN = 200  # states of the chain of class proportions that are dropped before the first draw
+MOST_SHIFT_LOGS = 1 << 24  # of rows at these points, where there are many classes
+QUASI_RANDOM_CLASSES = 10  # up to which quasi-random points are better than random ones
+BURN_IN = 200  # states of the chain of class proportions, dropped before the first draw
 
 # When another method is used
-SAFE_CELL = 1e15  # numbers up to this are within the limits of every dtype, and are checked no further
-PRECISE_CELL = 1e-5  # nats a cell that float32, or a product, may lose to cancellation
-PRECISE_ROW = 1e-3  # nats a row that float32 may lose to rounding before numpy rows are recomputed in float64
-ROWS_A_PATTERN = 16  # if fewer share a pattern of missing cells, on average, each row gets its own factors
-MOST_IN_PYTHON = 256  # numbers that are left to Python, at about a microsecond each, until something loads numba
+SAFE_CELL = 1e15  # up to which numbers are within the limits of every dtype, and are not looked at again
+PRECISE_CELL = 1e-5  # nats that float32, or a product, may lose to cancellation in a cell
+PRECISE_ROW = 1e-3  # nats that float32 may lose to rounding in a row before numpy rows are recomputed in float64
+ROWS_A_PATTERN = 16  # of missing cells, on average; if fewer share one, each row gets its own factors
+MOST_IN_PYTHON = 256  # numbers, at about a microsecond each, until something loads numba
 ROWS_IN_PYTHON = 4  # compared with every edge of bins, so that a new process answers without loading numba
-# numbers that numpy computes, with those on the way; beyond, compilation pays: from a cold start a fit, its evidence
-# and a prediction of some columns take .1 s by numpy, and compiled they took 2 s
+# numbers, those on the way included; beyond, compilation pays: from a cold start a fit, its evidence and a prediction
+# of some columns take .1 s by numpy, and compiled they took 2 s
 MOST_IN_NUMPY = 1 << 22
-FINE_ROWS, FINE = 512, 32  # up to these, which numpy mostly evaluates, blocks are padded to multiples of the second
-MOST_DENSE_CELLS = 1 << 24  # of a table of classes: up to 128 MiB it is dense
-CELL_BYTES = 16  # of a cell of its own in a sparse one: a number and its place
-DENSITY = 8  # one cell in so many is its own in a larger one that is dense: sparse, they take a quarter at least
-FEW_ROWS = 16  # of a frame that are encoded one by one
+FINE_ROWS, PADDING = 512, 32  # up to so many rows, which numpy mostly evaluates, blocks are padded to multiples of 32
+MOST_DENSE_CELLS = 1 << 24  # of a table of classes, 128 MiB, that is dense however few of them are its own
+DENSITY = 8  # cells of a larger table for one of its own: sparse, these take a quarter of the memory at most
+SPARSE_CELL_BYTES = 16  # of a cell of its own: a number and its place
+ROWS_ONE_BY_ONE = 16  # of a frame that are encoded so
 CODE_TABLE = 1 << 10  # the longest span of whole numbers whose codes stand in a table
-MOST_TABULATED = 3  # the largest count whose logarithms are tabulated for a sparse table, one for each cell and count
-ENTRIES_A_CELL = 8  # entries of a table of counts that cost as much as evaluating one cell
-COUNT_TABLE_BYTES = 1 << 27  # of the largest of those tables
+MOST_TABULATED = 3  # the largest count whose logarithms are tabulated for every cell of a sparse table
+ENTRIES_A_CELL = 8  # of a table of counts cost as much as evaluating one cell
+COUNT_TABLE_BYTES = 1 << 27  # of such a table, at most
 
-# Bytes of a block of work
+# Blocks of work, in bytes
 BLOCK_BYTES = 8 << 20  # of X, so that X, its copies and the sums stay in the processor's cache
+IN_CACHE = 1 << 20  # of tables and copies that are read again; sizes from 512 KiB to 4 MiB took the same time
+WIDENED_ROWS = 256  # the least that are converted for a product: the coefficients are read again for every such block
 SPARSE_BLOCK_BYTES = 1 << 22  # of sparse rows, to balance threads; the tables that they look up never fit in cache
-IN_CACHE = 1 << 20  # of a table that is computed by rows, which stays in cache together with a copy
-SMALL_BLOCK_BYTES = 1 << 19  # of numbers that are converted, looked up or whose logs are taken: the results stay, too
-SMALL_BLOCK_ROWS = 256  # the least of those that are multiplied: the coefficients are read again for every block
-IN_ORDER_BYTES = 1 << 21  # of the numbers of one kind of rows in their order
-SEGMENTATION_BYTES = 1 << 22  # of sums over segmentations, with temporaries of some times the size for each thread
 LEFT_OUT_BYTES = 1 << 24  # of log ratios of rows left out: numpy's hundreds of operations cost more than missed cache
-AT_ONCE_BYTES = 1 << 26  # of results in memory at once: of rows under every draw, and of the fits of folds
+AT_ONCE_BYTES = 1 << 26  # of results in memory: those of rows under every draw, and of the fits of folds
+DRAWS_AT_ONCE, DRAWS_BYTES = 1024, 1 << 28  # of parameters from a posterior, at most
 
 # Files
 CSV_BLOCK_BYTES = 16 << 20  # parsed at a time; the distinct texts of a column cost time once a block
 CSV_HEAD_BYTES = 1 << 16  # read first to find the header
-BATCH_BYTES = 8 << 20  # of one batch of Parquet, if all cells are float64
-TABLE_BATCH_BYTES = 32 << 20  # the same where a table is described: each column of a batch costs about a millisecond
-BUFFER_BYTES = 64 << 10  # of each column; all columns have a buffer at the same time
-KEPT_BYTES = 512 << 20  # a file whose batches take at most so much memory is read once
-LARGE_FILE_BYTES = 20_000_000  # of a file that takes more than a second to read: it is announced
-CHECKPOINT_SECONDS = 5.0  # between writes, at least
-CHECKPOINT_SHARE = 0.02  # of the time spent on writing, at most
+BATCH_BYTES = 8 << 20  # of Parquet, if all cells are float64
+TABLE_BATCH_BYTES = 32 << 20  # likewise where a table is described: each column of a batch costs about a millisecond
+BUFFER_BYTES = 64 << 10  # of each column of Parquet; all columns have a buffer at the same time
+KEPT_BYTES = 512 << 20  # of a file's batches, which is then read once
+LARGE_FILE_BYTES = 20_000_000  # of a file that takes more than a second to read, which is announced
+CHECKPOINT_SECONDS, CHECKPOINT_SHARE = 5.0, 0.02  # between writes at least, and of all time at most for writing
 MOST_REMEMBERED = 1 << 16  # texts whose answers are kept, as the batches of a file have mostly the same texts
 
-# Recognition of programs
-PROBE_ROWS = 64  # the most example rows with which a program that takes its rows from its arguments is probed
-PROBE_POINTS = 24  # random points of the latents; more if a prior has more hyperparameters
+# How a program is recognised
+PROBE_ROWS = 64  # the most example rows with which it is probed, if it takes its rows from its arguments
+PROBE_POINTS = 24  # random ones of the latents; more if a prior has more hyperparameters
 PROBE_CLASSES = 4096  # the most labels that are tried
-FEW_PROBE_CLASSES = 32  # beyond the example's; then labels that are read as a number are looked for
+FEW_PROBE_CLASSES = 32  # beyond the example's, before labels are suspected of being read as numbers
 FAR_LABEL = 1024  # beyond all classes
 
 # A comparison
 TEST_SHARE, MOST_TEST_ROWS = 0.3, 20_000  # of the rows; those that are scored in each split unless more are asked for
 SPLIT_ROWS = 1_000_000  # of all splits together, if no number of splits is given
-TRIAL_ROWS = 5000  # the most training rows of the fits that are timed before the comparison begins
-FEWEST_TIMES = 3  # the median of these leaves out the first, which may include compilation
-CHECK_ROWS = 500  # test rows of the check with NUTS
-CHECK_SAMPLES = 500  # its draws a chain, and warm-up steps: enough for a check, and most of the time is compilation
-FITS_PER_PARAMETER = 4  # if a comparison has as many, the check takes at most about a third of the whole time
+TRIAL_ROWS = 5000  # the most for training in the fits that are timed before the comparison begins
+FEWEST_TIMES = 3  # whose median leaves out the first, which may include compilation
+CHECK_ROWS = 500  # for testing, that NUTS is compared on
+CHECK_SAMPLES = 500  # draws a chain, and warm-up steps: enough for a check, and most of the time is compilation
+FITS_PER_PARAMETER = 4  # of a comparison, or NUTS is left out: it then takes at most about a third of the whole time
 PAIRED_ROWS = 2000  # enough to separate strong pairs from weak ones, in a fraction of a second
 PAUSE = 5.0  # seconds between the lines in a log, and the shortest time that is worth a forecast
 SHORT_PAUSE = 1.0  # seconds after a line before a fit that compiles is announced
@@ -114,12 +113,12 @@ SHORT_PAUSE = 1.0  # seconds after a line before a fit that compiles is announce
 # What is shown
 MOST_SHOWN = 20  # features of an explanation, and columns of a file, by the command line
 MOST_LISTED = 12  # columns of the data of a comparison
-STRONGEST, WEAKEST = 10, 3  # columns by their dependence on the class, if there are more
-MOST_DRAWN = 40  # columns of the picture of dependence
-TARGET_LENGTH, COLUMN_LENGTH, NAME_LENGTH = 17, 24, 32  # letters: in a plate diagram, at that picture, in any other
+MOST_STRONGEST, MOST_WEAKEST = 10, 3  # columns by their dependence on the class
+MOST_DRAWN = 40  # columns in the picture of dependence
+TARGET_LENGTH, COLUMN_LENGTH, NAME_LENGTH = 17, 24, 32  # letters, in a plate diagram, that picture, and all others
 MOST_BARS = 60  # values times classes; more are drawn as lines
-MOST_LEVEL_NAMES = 12  # features that find room around a circle on level lines; names of more point away from it
+MOST_LEVEL_NAMES = 12  # of features, which find room around a circle on level lines; those of more point away from it
 MOST_LEGEND = 4  # classes; regions of more are labelled with names, and the legend is outside the axes
-MOST_COUNTS = 12  # distinct ones shown one by one in a nomogram
-MOST_LOG_ODDS = 7.0  # on the axis of a nomogram's sum
-MIDDLE = 0.98  # of the rows, covered by the axis of a measurement: outliers would compress all other values
+MOST_COUNTS = 12  # distinct ones that a nomogram shows one by one
+MOST_LOG_ODDS = 7.0  # of a nomogram's sum
+NOMOGRAM_SHARE = 0.98  # of the rows, which the axis of a measurement covers: outliers would compress all other values

@@ -59,7 +59,7 @@ def parse_sizes(given: str) -> tuple[int, ...]:
     help="Number of random splits.  [default: 20; for more than 50,000 rows fewer, at least 5]",
 )  # fmt: skip
 @click.option(
-    "--test-rows", type=click.IntRange(min=1), default=20_000, show_default=True, metavar="N",
+    "--test-rows", type=click.IntRange(min=1), default=limits.MOST_TEST_ROWS, show_default=True, metavar="N",
     help="The most rows to score in each split, of the 30 % that are held out.",
 )  # fmt: skip
 @click.option(

@@ -216,8 +216,9 @@ def _classes_of(target: Summary) -> tuple[Any, ...]:
     if target.values is not None and distinct == 1:
         raise DataError(f"the target '{name}' has one class only, '{label(*target.values)}'")
     shown = f"{distinct}" if target.values is not None else f"more than {limits.MOST_VALUES:,}"
-    few = distinct <= limits.FEW_VALUES or (target.whole and (distinct <= 20 or rows >= 20 * distinct))
-    if not (target.text or few):
+    few = distinct <= (limits.FEW_CLASSES if target.whole else limits.FEW_VALUES)
+    often = target.whole and rows >= limits.FEW_CLASSES * distinct
+    if not (target.text or few or often):
         raise DataError(
             f"the target '{name}' is a measurement ({shown} different numbers in {rows} rows); classification needs "
             "classes"

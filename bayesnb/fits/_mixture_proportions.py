@@ -76,7 +76,7 @@ def slopes(table: Numbers, probs: Numbers, pseudo: Numbers, weight: Numbers) -> 
         with np.errstate(divide="ignore"):
             return weight[rows] @ np.log(total), weighted.sum(axis=0), weighted.T @ share
 
-    parts = in_threads(of_rows, row_blocks(len(table), 8 * len(probs), block_bytes=1 << 20))
+    parts = in_threads(of_rows, row_blocks(len(table), 8 * len(probs), block_bytes=limits.IN_CACHE))
     value, gradient, curvature = (sum(part) for part in zip(*parts, strict=True))
     used = np.where((pseudo > 0) & (probs > 0), probs, 1.0)
     with np.errstate(divide="ignore"):  # F is -inf where a row or a pseudo-count has no proportion

@@ -324,12 +324,12 @@ class PlainRows:
     def _cells(self, X: Any) -> tuple[dict[str, list[Any]] | None, set[str]]:
         """The cells of each column, and the columns of single precision; None if X is not few rows of the columns."""
         rows = [X] if isinstance(X, Mapping) else X
-        if isinstance(rows, list) and 0 < len(rows) <= limits.FEW_ROWS:
+        if isinstance(rows, list) and 0 < len(rows) <= limits.ROWS_ONE_BY_ONE:
             plain = all(isinstance(row, Mapping) and self._used <= row.keys() <= self._names for row in rows)
             return ({name: [row[name] for row in rows] for name in self._used} if plain else None), set()
         kind = type(X)
         is_pandas = kind.__name__ == "DataFrame" and kind.__module__.split(".")[0] == "pandas"
-        if not is_pandas or not 0 < len(X) <= limits.FEW_ROWS or X.columns.tolist() != self.names:
+        if not is_pandas or not 0 < len(X) <= limits.ROWS_ONE_BY_ONE or X.columns.tolist() != self.names:
             return None, set()
         types = dict(zip(self.names, X.dtypes, strict=True))
         if not all(_is_plain_type(types[name], text=name in self._texts) for name in self._used):

@@ -296,7 +296,7 @@ def _infer(column: Summary) -> tuple[Kind, str]:
         return "normal", "numbers, with an infinite one"
     if distinct == 2 and column.span == (0.0, 1.0):
         return "bernoulli", "zeros and ones"
-    if limits.OFTEN * distinct <= column.num_cells and distinct <= (limits.FEW_VALUES if column.whole else 2):
+    if limits.CELLS_A_VALUE * distinct <= column.num_cells and distinct <= (limits.FEW_VALUES if column.whole else 2):
         return "categorical", f"{distinct} {'whole numbers' if column.whole else 'numbers'}"
     return (SKIP, ROW_NUMBERS) if _are_row_numbers(column) else ("normal", "numbers")
 

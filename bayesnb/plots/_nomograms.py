@@ -276,7 +276,7 @@ def _values(fit: Classifier, explanation: Explanation, f: int, row: int | None) 
     counts = not is_continuous(family)
     if counts and len(seen := np.unique(finite)) <= limits.MOST_COUNTS:
         return seen, np.ones(len(seen), bool), False
-    ends = [*np.quantile(finite, tails(limits.MIDDLE), method="nearest"), *cells[[] if row is None else [row]]]
+    ends = [*np.quantile(finite, tails(limits.NOMOGRAM_SHARE), method="nearest"), *cells[[] if row is None else [row]]]
     low, high = np.nanmin(ends), np.nanmax(ends)
     ticks, curve = ticks_between(low, high, 10, counts), np.linspace(low, high, 201)
     values = np.unique(np.concatenate([np.round(curve) if counts else curve, ticks]))

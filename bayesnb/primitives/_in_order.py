@@ -59,7 +59,7 @@ def log_student_densities(prior: tuple[Array, ...], x: Array, y: Array, factor: 
 
 def _blocks(x: Array, y: Array) -> Iterator[tuple[slice, Array, Array]]:
     labels = np.ascontiguousarray(y, np.int64)
-    for rows in row_blocks(len(y), 8 * x.shape[1], block_bytes=limits.IN_ORDER_BYTES):
+    for rows in row_blocks(len(y), 8 * x.shape[1], block_bytes=limits.IN_CACHE):
         yield rows, for_loops(x[rows]), labels[rows]
 
 

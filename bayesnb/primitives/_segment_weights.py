@@ -39,7 +39,7 @@ def _on_host(mass: Array, counts: Array, totals: Array) -> tuple[Array, Array]:
         found = interpret(_of_columns, q[table, some], c[table][:, some], a[table])
         weights[table][:, some], rest[table][:, some] = found
 
-    blocks = row_blocks(num_columns, 8 * num_totals * size * size, block_bytes=limits.SMALL_BLOCK_BYTES)
+    blocks = row_blocks(num_columns, 8 * num_totals * size * size, block_bytes=limits.IN_CACHE)
     in_threads(fill, [(table, block) for table in range(len(q)) for block in blocks])
     return weights.reshape(*front, *weights.shape[1:]), rest.reshape(*front, *rest.shape[1:])
 

@@ -52,7 +52,7 @@ def _on_host(log_weight: Array, real: Array) -> tuple[Array, Array]:
     def fill(part: slice) -> None:
         log_sum[part], log_shares[part] = _add_up(tables[part], cuts[part])
 
-    in_threads(fill, row_blocks(len(tables), 8 * size * size, block_bytes=limits.SEGMENTATION_BYTES))
+    in_threads(fill, row_blocks(len(tables), 8 * size * size, block_bytes=limits.IN_CACHE))
     return log_sum.reshape(log_weight.shape[:-2]), log_shares.reshape(log_weight.shape)
 
 

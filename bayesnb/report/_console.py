@@ -122,9 +122,9 @@ def _times(summary: Summary) -> Grid:
 def _inclusion(columns: Sequence[Summary]) -> Grid:
     """Columns by their dependence on the class: all, or the ten strongest and the three weakest."""
     rows = [[c["column"], probability(c["probability"]), tenths(c["log_bayes_factor"])] for c in columns]
-    num_left = len(rows) - limits.STRONGEST - limits.WEAKEST
+    num_left = len(rows) - limits.MOST_STRONGEST - limits.MOST_WEAKEST
     if num_left > 0:
-        rows[limits.STRONGEST : -limits.WEAKEST] = [[f"... {num_left:,} more ..."]]
+        rows[limits.MOST_STRONGEST : -limits.MOST_WEAKEST] = [[f"... {num_left:,} more ..."]]
     return _grid(["column"], ["probability", "log Bayes factor"], rows)
 
 

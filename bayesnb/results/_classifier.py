@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 import jax
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._class_table import is_class_table
 from bayesnb.arrays._compute import answers_cpu_rows, interpret
 from bayesnb.arrays._placement import Node, is_traced, on_host, promote_dtypes, pytree, read_only, short_repr, to_host
@@ -338,9 +339,9 @@ class Posterior(Classifier):
 
     @property
     def draws_at_once(self) -> int:
-        """A power of two, at most 1024, that keeps the draws within about 256 MiB."""
+        """A power of two, so that the draws take little memory."""
         numbers = sum(math.prod(np.shape(leaf)) for leaf in jax.tree.leaves(self.model, is_class_table))
-        return min(1024, 1 << max((1 << 25) // numbers, 1).bit_length() - 1)
+        return min(limits.DRAWS_AT_ONCE, 1 << max(limits.DRAWS_BYTES // (8 * numbers), 1).bit_length() - 1)
 
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
         """Independent draws from the posterior."""

@@ -255,7 +255,7 @@ def require_memory(rows: LabelledRows, sizes: Mapping[str, int], *, tables: bool
         columns, of_block = columns_in(family, x), rows.num_classes * size
         sparse = tables and family.one_feature and is_sparse(x) and not rows.labels.soft
         if sparse and is_sparse_enough((rows.num_classes, columns), x.nnz):
-            of_block = limits.CELL_BYTES * x.nnz + 8 * rows.num_classes
+            of_block = limits.SPARSE_CELL_BYTES * x.nnz + 8 * rows.num_classes
         needed, num_columns = needed + of_block, num_columns + columns
     memory.require(
         2 * needed,

@@ -68,7 +68,7 @@ def test_more_ones_of_a_class_than_a_byte_counts(layout, num_classes):
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float64])
 @pytest.mark.parametrize("part_bytes", [1, 1000, 1 << 20])
 def test_counts_are_looked_up_part_by_part(monkeypatch, form, dtype, part_bytes):
-    monkeypatch.setattr(limits, "SMALL_BLOCK_BYTES", part_bytes)
+    monkeypatch.setattr(limits, "IN_CACHE", part_bytes)
     y, rng = labels(1500), np.random.default_rng(1)
     X = rng.poisson([0.2, 1.0, 5.0], (1500, 3)).astype(dtype)
     X[1200, 1] = 5000 if X.itemsize > 1 else 250  # beyond the table, in a later part

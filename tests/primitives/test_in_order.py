@@ -37,7 +37,7 @@ WITH_LOOPS = ["flags", "categories", "reals", "complete"]
 @pytest.mark.parametrize("name", cases.by_default([*long_streams()[1]], *WITH_LOOPS))
 def test_many_rows(name, monkeypatch):
     y, streams = long_streams()
-    monkeypatch.setattr(limits, "IN_ORDER_BYTES", 1 << 11)
+    monkeypatch.setattr(limits, "IN_CACHE", 1 << 11)
     model = nb.NaiveBayes(streams[name][0], num_classes=3)
     X = streams[name][1]
     model = model.resolve(X, y)

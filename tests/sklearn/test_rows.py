@@ -38,7 +38,7 @@ def test_a_row_of_any_cell_is_answered_as_many_are(clf):
     for name in USED:
         for cell in CELLS:
             changed = row | {name: cell}
-            many = outcome(clf, [changed] * (limits.FEW_ROWS + 1))
+            many = outcome(clf, [changed] * (limits.ROWS_ONE_BY_ONE + 1))
             assert outcome(clf, changed) == many, (name, cell)
             assert outcome(clf, pd.DataFrame([changed])) == many, (name, cell)
             with warnings.catch_warnings():
@@ -53,7 +53,7 @@ def test_few_rows_of_any_two_cells_are_answered_as_many_are(clf, first):
     for name in ("age", "port", "class", "alone"):
         for second in (0, 2, 1.5, "C", "unseen", True, None, pd.NA):
             few = [row | {name: first}, row | {name: second}]
-            many = [few[n % 2] for n in range(limits.FEW_ROWS + 1)]
+            many = [few[n % 2] for n in range(limits.ROWS_ONE_BY_ONE + 1)]
             assert outcome(clf, few) == outcome(clf, many), (name, first, second)
 
 
@@ -78,16 +78,17 @@ def test_every_type_of_column_is_encoded_as_in_many_rows(clf, types):
         if missing:
             frame = frame.astype({"age": types.get("age", "float64")})
             frame.loc[0, "port"] = None
-        assert outcome(clf, frame[:2]) == outcome(clf, frame[:2].loc[[0, 1] * limits.FEW_ROWS])
+        assert outcome(clf, frame[:2]) == outcome(clf, frame[:2].loc[[0, 1] * limits.ROWS_ONE_BY_ONE])
 
 
 def test_precision_is_that_of_many_rows():
     wide = FRAME[["age"]].assign(size=1.1).astype(np.float32)
     numeric = nb.NaiveBayesClassifier("normal").fit(wide, Y)
     for frame in (wide, wide.astype({"size": float}), wide.assign(size=np.float32(np.nan))):
-        few, many = (numeric.encoded(frame[:rows])["numeric"] for rows in (limits.FEW_ROWS, limits.FEW_ROWS + 1))
+        sizes = limits.ROWS_ONE_BY_ONE, limits.ROWS_ONE_BY_ONE + 1
+        few, many = (numeric.encoded(frame[:rows])["numeric"] for rows in sizes)
         assert few.dtype == many.dtype
-        assert_array_equal(few, many[: limits.FEW_ROWS])
+        assert_array_equal(few, many[: limits.ROWS_ONE_BY_ONE])
 
 
 def test_dicts_are_rows_of_a_frame_in_any_order(clf):
@@ -129,6 +130,6 @@ def test_frames_of_other_columns_and_counts_are_refused_as_many_rows_are(clf):
         (words, FRAME[["class", "visits", "stays"]].assign(stays=-1)),
         (words, FRAME[["class", "visits", "stays"]].assign(stays=np.nan)),
     ):
-        answer, warned = outcome(fitted, frame[: limits.FEW_ROWS])
+        answer, warned = outcome(fitted, frame[: limits.ROWS_ONE_BY_ONE])
         assert isinstance(answer, str)
-        assert (answer, warned) == outcome(fitted, frame[: limits.FEW_ROWS + 1])
+        assert (answer, warned) == outcome(fitted, frame[: limits.ROWS_ONE_BY_ONE + 1])

@@ -222,7 +222,7 @@ def _host_matmul(a: Array, b: Array) -> Array:
         return a @ b
     out = np.empty((len(a), b.shape[1]), b.dtype)
     row_bytes = b.itemsize * a.shape[1]
-    for rows in row_blocks(len(a), row_bytes, limits.SMALL_BLOCK_ROWS * row_bytes, limits.SMALL_BLOCK_BYTES):
+    for rows in row_blocks(len(a), row_bytes, limits.WIDENED_ROWS * row_bytes, limits.IN_CACHE):
         np.matmul(a[rows].astype(b.dtype), b, out=out[rows])
     return out
 

@@ -128,7 +128,7 @@ def rising_and_linear(family: Any, a: Array, linear: Score) -> Score:
 def _rise_on_host(a: Array, x: Any, unit: Array | None) -> Array:
     cells, pointers = cells_by_row(x)
     cells, columns = for_loops(cells), x.indices if is_sparse(x) else None
-    blocks = row_blocks(x.shape[0], bytes_per_row(x), block_bytes=limits.SMALL_BLOCK_BYTES)
+    blocks = row_blocks(x.shape[0], bytes_per_row(x), block_bytes=limits.IN_CACHE)
     parts = [pointers[rows.start : rows.stop + 1] for rows in blocks]
     highest = merge_in_threads(np.maximum, lambda rows: _highest(cells, columns, rows, x.shape[1]), parts)
     most_entries = min(limits.COUNT_TABLE_BYTES // (8 * len(a)), limits.ENTRIES_A_CELL * cells.size)
