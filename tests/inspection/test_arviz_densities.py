@@ -51,11 +51,12 @@ def program_draws(model, X, y, num_samples=4, **settings):
 def check_joint(data, program, X, y, sites):
     """The log priors and the log likelihoods of a draw add up to NumPyro's log density of the whole program."""
     assert set(data["log_prior"].data_vars) == sites
+    density = jax.jit(lambda at: log_density(program, (X, y), {}, at)[0])
     for chain, draw in [(0, 0), (1, 2)]:
         at = {site: table.values[chain, draw] for site, table in data["posterior"].data_vars.items()}
         at |= {site: at[site].astype(int) for site in ("x_cuts", "x_total") if site in at}
         with jax.enable_x64(True), jax.numpy_rank_promotion("allow"):
-            exact, _ = log_density(program, (X, y), {}, at)
+            exact = density(at)
         found = sum(float(table.values[chain, draw]) for table in data["log_prior"].data_vars.values())
         found += float(data["log_likelihood"]["log_joint"].values[chain, draw].sum())
         assert_allclose(found, exact, rtol=2e-5)
