@@ -167,7 +167,8 @@ CALLS = {
     "resolve": lambda r: MODEL.resolve(r.X, r.y, sample_weight=r.w),
     "program": lambda r: sites(MODEL.resolve(r.X, r.y), {**r.X, "kind": r.X["kind"].astype(float)}, r.y),
 }
-QUICK = ("sufficient_statistics", "merge", "discount", "leave_one_out", "predict_interval", "program", "top_features")
+DRAWS = ("predict_interval", "program")  # on a device they compile for seconds
+QUICK = ("sufficient_statistics", "merge", "discount", "leave_one_out", "top_features")
 FILES = {"fit_file"}  # of a path, with no array in it: the examples of its docstring
 
 
@@ -176,9 +177,15 @@ def test_every_function_is_called():
     assert functions - {*CALLS} == FILES
 
 
-@pytest.mark.parametrize("name", cases.by_default(CALLS, *QUICK))
-@pytest.mark.parametrize("place", ["host", "device"])
-def test_every_function_answers(name, place):
+def calls():
+    for place in ("host", "device"):
+        for name in CALLS:
+            quick = name in QUICK or (place == "host" and name in DRAWS)
+            yield pytest.param(place, name, marks=() if quick else pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("place", "name"), list(calls()))
+def test_every_function_answers(place, name):
     rows = X, Y, 1.0 + np.arange(N) % 2
     rows = rows if place == "host" else on_a_device(rows)
     expected = CALLS[name](Given(*rows))
