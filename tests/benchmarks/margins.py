@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import Bounds, minimize
 
 import bayesnb as nb
 from bayesnb.comparison._metrics import accuracy, log_loss
-from bayesnb.validation._leave_one_out import fitted_rows, left_out_log_ratios
-from bayesnb.validation._stacking import stacking_weights
-from bayesnb.validation._temper import SCALES, _at_scale, learn_temperature
+from bayesnb.validation._leave_one_out import LeftOutRatios, fitted_rows, left_out_log_ratios
+from bayesnb.validation._temper import learn_temperature
 from tests.benchmarks.learned_priors import SETS, runs_of
 
 SIZES = (20, 50, 100, 200, 500, 2000)
@@ -34,12 +34,28 @@ MARGINS = {"always": -np.inf, "within a nat": -1.0, "larger": 0.0}
 """By how much the evidence of views must exceed that of the Normal."""
 
 
+SCALES = (1.0, 0.3, 0.2, 0.1, 0.03)
+"""The standard deviations of powers about the common one that ``temper`` compares."""
+
+
 def log_evidence(fit: nb.Posterior, X: Any, y: Any) -> float:
-    """The log evidence of the powers that ``temper`` learns, at the best scale and temperature, up to a constant."""
+    """The log evidence of powers a feature, at the best scale and temperature, up to a constant."""
     table = left_out_log_ratios(fit, fitted_rows(fit, X, y, None), by_feature=True)
-    temperature, start = learn_temperature(table), np.zeros(table.ratios.shape[2])
-    score = max(_at_scale(table, temperature, scale, start)[0] for scale in SCALES)
-    return score - 0.5 * np.log(temperature) ** 2
+    temperature = learn_temperature(table)
+    return max(_at_scale(table, temperature, scale) for scale in SCALES) - 0.5 * np.log(temperature) ** 2
+
+
+def _at_scale(table: LeftOutRatios, temperature: float, scale: float) -> float:
+    """The same for powers T (1 + delta), delta ~ Normal(0, scale), by Laplace's approximation."""
+
+    def loss(delta: Any) -> tuple[float, Any]:
+        value, slope = table.loss(temperature * (1.0 + delta))
+        return value + 0.5 * float(delta @ delta) / scale**2, temperature * slope + delta / scale**2
+
+    start = np.zeros(table.ratios.shape[2])
+    best = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=Bounds(start - 1.0, np.inf))
+    curvature = np.eye(len(start)) + (scale * temperature) ** 2 * table.hessian(temperature * (1.0 + best.x))
+    return -best.fun - 0.5 * np.linalg.slogdet(curvature)[1]
 
 
 def measure(name: str, seeds: int) -> Iterator[dict[str, Any]]:
@@ -71,7 +87,7 @@ def measure(name: str, seeds: int) -> Iterator[dict[str, Any]]:
                 predicted[kind] = np.asarray(tempered[-1].predict_log_proba(tested))
             of_three = nb.temper(nb.fit_posterior(default, rows, y[train]), rows, y[train], per_feature=True)
             predicted["default"] = np.asarray(of_three.predict_log_proba(tested))
-            found["weight"] = stacking_weights(tempered, rows, y[train])[1]
+            found["weight"] = nb.stacking_weights(tempered, rows, y[train])[1]
             for kind, weight in (("half", 0.5), ("stacked", found["weight"])):
                 logs = [predicted["Normal"] + np.log1p(-weight), predicted["Views"] + np.log(weight)]
                 predicted[kind] = np.logaddexp(*logs)
