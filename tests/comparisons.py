@@ -42,7 +42,7 @@ BINS = ReliabilityBins(np.eye(10)[9] * 40, np.eye(10)[9] * 39.0, np.eye(10)[9] *
 
 
 def record(repeat, method, loss, **fields):
-    """A record with made-up scores."""
+    """A record with made-up metrics."""
     values = {
         "size": 20,
         "brier": 0.1,

@@ -116,7 +116,7 @@ def compare(
     and columns with --as COLUMN=categorical as codes 0, 1, ... in the order of their values. The argument y, label or
     labels takes the classes 0, 1, ..., and num_classes their number; --model-arg gives the others.
 
-    The scores are written after every size. Ctrl-C, or a signal to terminate, ends the comparison with a report of the
+    The metrics are written after every size. Ctrl-C, or a signal to terminate, ends the comparison with a report of the
     sizes that are complete, at the first size of the splits that are complete.
 
     Files of an earlier comparison in DIR are replaced; other files are never overwritten.
@@ -154,7 +154,7 @@ def compare(
     from bayesnb.comparison._experiment import Experiment, choose_sizes, default_repeats
     from bayesnb.comparison._methods import NAIVE_BAYES, RIVALS, check_methods
     from bayesnb.report._console import print_data, print_results
-    from bayesnb.report._folder import publish, stage, write_files, write_scores
+    from bayesnb.report._folder import publish, stage, write_files, write_metrics
     from bayesnb.report._summary import summarise, summarise_data
 
     chosen = (NAIVE_BAYES if methods is None else methods) + tuple(name for name in RIVALS if rivals)
@@ -175,7 +175,7 @@ def compare(
 
             def keep(result: Comparison) -> None:
                 nonlocal written
-                written = write_scores(folder, result, about)
+                written = write_metrics(folder, result, about)
                 publish(folder, out)
 
             findings = _find(notes, experiment, chosen, nuts, keep)

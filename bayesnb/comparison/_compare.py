@@ -1,4 +1,4 @@
-"""The scores of the methods on the same random splits of one table, at growing training sizes, and their time."""
+"""The metrics of the methods on the same random splits of one table, at growing training sizes, and their time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bayesnb.frames._series import Array
 
 @dataclass(frozen=True)
 class Record:
-    """One fit of one method: training size, split, scores on the test rows, and times in milliseconds.
+    """One fit of one method: training size, split, metrics on the test rows, and times in milliseconds.
 
     ``impossible`` is the share of test rows whose true class got a probability below e^-87.3, which count as 87.3 nats
     in the log loss. The times of a first split may include compilation. ``bins`` are the reliability counts.
@@ -192,7 +192,7 @@ def _fits(
                 _time(experiment, COMPARED[name], train, X_test)  # compiles, so that the times exclude it
             log_proba, fit_ms, predict_ms = _time(experiment, COMPARED[name], train, X_test)
             counts = metrics.reliability_bins(log_proba, y_test)
-            scores = {
+            measured = {
                 "log_loss": metrics.log_loss(log_proba, y_test),
                 "brier": metrics.brier(log_proba, y_test),
                 "accuracy": metrics.accuracy(log_proba, y_test),
@@ -202,7 +202,7 @@ def _fits(
             forecast.add(size, name, time.perf_counter() - started)
             forecast.finish(size, name)
             on_fit(size, name)
-            yield Record(repeat, size, name, **scores, fit_ms=fit_ms, predict_ms=predict_ms, bins=counts)
+            yield Record(repeat, size, name, **measured, fit_ms=fit_ms, predict_ms=predict_ms, bins=counts)
 
 
 def _time(experiment: Experiment, method: Method, train: tuple[Any, Array], X_test: Any) -> tuple[Array, float, float]:

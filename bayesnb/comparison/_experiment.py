@@ -47,7 +47,7 @@ def num_test_rows(num_rows: int) -> int:
 def default_repeats(num_rows: int) -> int:
     """The number of splits if none is given: 20, or fewer for tables above 50,000 rows, at least 5.
 
-    The more rows, the less the scores of two splits differ, and the longer each takes.
+    The more rows, the less the metrics of two splits differ, and the longer each takes.
     """
     return int(np.clip(limits.SPLIT_ROWS // num_rows, 5, 20))
 

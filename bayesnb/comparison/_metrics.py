@@ -35,7 +35,7 @@ NUM_BINS = 10
 
 
 def log_loss(log_proba: Array, y: Array) -> float:
-    """Mean of -log p(y_i | x_i), in nats; 0 is perfect, and uniform predictions score log K.
+    """Mean of -log p(y_i | x_i), in nats; 0 is perfect, and uniform predictions have log K.
 
     No row counts more than 87.3, minus the log of float32's smallest normal number: one scale for every method, whether
     its probabilities are zero, too small for float32, or exact logarithms of any size. ``below_floor`` gives the share

@@ -47,13 +47,13 @@ def print_results(console: Console, summary: Summary) -> None:
     """Print all results except the data; see `summarise`."""
     says = {name: text and escape(text) for name, text in summary["sentences"].items() if not isinstance(text, list)}
     num_test = plural(summary["splits"]["test_rows"], "test row")
-    scores, differences = _scores(summary)
+    metrics, differences = _metric_grids(summary)
     units = {METRICS[metric].heading: METRICS[metric].unit for metric in ("log_loss", "ece")}
     meanings = summary["meanings"]["methods"] | summary["meanings"]["priors"] | units
     parts: list[Any] = [
-        f"[bold]Scores[/] on {num_test}: {says['mean']}. Lower is better, except for accuracy.",
+        f"[bold]Metrics[/] on {num_test}: {says['mean']}. Lower is better, except for accuracy.",
         *([says["test_rows"]] if says["test_rows"] else []),
-        scores,
+        metrics,
         "",
         *(f"[dim]{escape(name)}: {escape(meaning)}[/]" for name, meaning in meanings.items()),
         "",
@@ -87,12 +87,12 @@ def print_results(console: Console, summary: Summary) -> None:
     console.print(*parts, "[bold]In short[/]", " ".join([*claims, says["next"]]), "", sep="\n")
 
 
-def _scores(summary: Summary) -> tuple[Grid, Grid]:
-    """The scores of each method, and their differences from full Bayes, with a section for each training size."""
+def _metric_grids(summary: Summary) -> tuple[Grid, Grid]:
+    """The metrics of each method, and their differences from full Bayes, with a section for each training size."""
     headings = [metric.heading for metric in METRICS.values()]
-    scores, differences = _grid(["method", "prior"], headings), _grid(["method"], headings)
+    metrics, differences = _grid(["method", "prior"], headings), _grid(["method"], headings)
     for size in summary["splits"]["sizes"]:
-        for grid in (scores, differences):
+        for grid in (metrics, differences):
             grid.add_section()
             grid.add_row(f"[bold]n = {size:,}[/]")
         for row in summary["table"]:
@@ -101,11 +101,11 @@ def _scores(summary: Summary) -> tuple[Grid, Grid]:
             cells = [row[metric] for metric in METRICS]
             means = [with_error(cell["mean"], cell["standard_error"]) for cell in cells]
             own = row["method"] == REFERENCE
-            scores.add_row(row["method"], row["prior"], *means, style="bold" if own else None)
+            metrics.add_row(row["method"], row["prior"], *means, style="bold" if own else None)
             pairs = [(cell["minus_full_bayes"], cell["minus_full_bayes_standard_error"]) for cell in cells]
             if not own:
                 differences.add_row(row["method"], *(with_error(mean, error, "+") for mean, error in pairs))
-    return scores, differences
+    return metrics, differences
 
 
 def _times(summary: Summary) -> Grid:

@@ -1,4 +1,4 @@
-"""The folder of a comparison: scores after every size, then all files at once, which never overwrite other files.
+"""The folder of a comparison: metrics after every size, then all files at once, which never overwrite other files.
 
 Files of an earlier comparison are recognised by the digests in its summary. If another file has one of their names, or
 one of them has changed, the comparison is refused before it starts.
@@ -37,17 +37,17 @@ def write_files(folder: Path, findings: Findings, summary: Mapping[str, Any]) ->
         (folder / name).write_bytes(png(figure, 150))
     text = render_page(summary, {name: png(figure, PAGE_DPI) for name, figure in figures.items()})
     (folder / "report.html").write_text(text, encoding="utf-8")
-    return "report.html", *_write_scores(folder, findings.result, summary), *figures
+    return "report.html", *_write_metrics(folder, findings.result, summary), *figures
 
 
-def write_scores(folder: Path, result: Comparison, data: Mapping[str, Any]) -> tuple[str, ...]:
-    """Write the scores of a comparison that goes on, with a summary of the data alone, and return the files' names."""
+def write_metrics(folder: Path, result: Comparison, data: Mapping[str, Any]) -> tuple[str, ...]:
+    """Write the metrics of a comparison that goes on, with a summary of the data alone, and return the files' names."""
     summary = {"data": data, "splits": {"sizes": list(result.sizes), "stopped": "not finished"}}
-    return _write_scores(folder, result, summary)
+    return _write_metrics(folder, result, summary)
 
 
-def _write_scores(folder: Path, result: Comparison, summary: Mapping[str, Any]) -> tuple[str, ...]:
-    """Write the scores, and last the summary, which has the digests of all other files."""
+def _write_metrics(folder: Path, result: Comparison, summary: Mapping[str, Any]) -> tuple[str, ...]:
+    """Write the metrics, and last the summary, which has the digests of all other files."""
     names = [field.name for field in fields(Record) if field.name != "bins"]
     with (folder / "results.csv").open("w", newline="", encoding="utf-8") as handle:
         handle.write(line(names))

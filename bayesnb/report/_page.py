@@ -44,7 +44,7 @@ def render_page(summary: Summary, figures: Mapping[str, bytes]) -> str:
     environment.filters |= {format.__name__: format for format in formats}
     environment.filters |= {"breakable": _breakable, "short": _short}
     sizes = summary["splits"]["sizes"]
-    scores = {metric: _scores(summary, metric) for metric in METRICS}
+    tables = {metric: _metric_table(summary, metric) for metric in METRICS}
     ends = sorted({sizes[0], sizes[-1]})
     about = {column["name"]: column for column in summary["data"]["columns"]}
     return environment.get_template("page.html.jinja").render(
@@ -52,8 +52,8 @@ def render_page(summary: Summary, figures: Mapping[str, bytes]) -> str:
         figures={name: _embed(content) for name, content in figures.items()},
         reference=REFERENCE,
         metrics=METRICS,
-        scores=scores,
-        ranking=sorted(summary["priors"], key=lambda method: rank(method, scores["log_loss"][method][-1]["mean"])),
+        tables=tables,
+        ranking=sorted(summary["priors"], key=lambda method: rank(method, tables["log_loss"][method][-1]["mean"])),
         ends=ends,
         times={method: [row for row in _rows(summary, method) if row["size"] in ends] for method in summary["priors"]},
         columns=[about.get(column["column"], TOGETHER) | column for column in summary["evidence"]["columns"]],
@@ -66,7 +66,7 @@ def _rows(summary: Summary, method: str) -> list[dict[str, Any]]:
     return [row for row in summary["table"] if row["method"] == method]
 
 
-def _scores(summary: Summary, metric: str) -> dict[str, list[dict[str, Any]]]:
+def _metric_table(summary: Summary, metric: str) -> dict[str, list[dict[str, Any]]]:
     """A metric as a table, with a row for each method and a cell for each training size."""
     best = max if METRICS[metric].higher_is_better else min
     cells = {method: [row[metric] for row in _rows(summary, method)] for method in summary["priors"]}
@@ -128,8 +128,8 @@ def learning_figure(summary: Summary, result: Comparison) -> Figure:
     sizes, methods = summary["splits"]["sizes"], [method for method in summary["priors"] if method in STYLES]
     panels = (("log_loss", "log loss (nats)", True), ("accuracy", "accuracy", False))
     for ax, (metric, ylabel, log_scale) in zip(axes, panels, strict=True):
-        scores = {method: np.array([result.mean(size, method, metric) for size in sizes]) for method in methods}
-        curves = {method: (table[:, 0], table[:, 1]) for method, table in scores.items()}
+        means = {method: np.array([result.mean(size, method, metric) for size in sizes]) for method in methods}
+        curves = {method: (table[:, 0], table[:, 1]) for method, table in means.items()}
         learning_curve(ax, sizes, curves, ylabel, log_scale=log_scale).label_outer()
     title = f"{summary['sentences']['mean']}, {summary['splits']['test_rows']:,} test rows"
     figure.suptitle(f"{summary['data']['name']}\n{title}", fontsize=9)

@@ -42,7 +42,7 @@ Summary = Mapping[str, Any]
 
 
 class Findings(NamedTuple):
-    """All results of an experiment: the scores, and what the first split shows."""
+    """All results of an experiment: the metrics, and what the first split shows."""
 
     experiment: Experiment
     result: Comparison
@@ -205,22 +205,22 @@ def _finding(result: Comparison, size: int) -> dict[str, str]:
         {method: result.mean(size, method, metric) for method in result.methods} for metric in ("log_loss", "accuracy")
     )
     best = best_of(result, size)
-    scores = f"Its log loss is {_shown(loss[best])} and its accuracy {_shown(accuracy[best])}."
+    values = f"Its log loss is {_shown(loss[best])} and its accuracy {_shown(accuracy[best])}."
     rows = plural(size, "training row")
     if best == REFERENCE:
         worse = (_verdict(result, size, method, "log_loss") == "worse" for method in result.methods if method != best)
-        return {"claim": f"With {rows} {best} {'predicts best' if all(worse) else LOWEST}.", "scores": scores}
-    scores += f" Those of {REFERENCE} are {_shown(loss[REFERENCE])} and {_shown(accuracy[REFERENCE])}."
+        return {"claim": f"With {rows} {best} {'predicts best' if all(worse) else LOWEST}.", "scores": values}
+    values += f" Those of {REFERENCE} are {_shown(loss[REFERENCE])} and {_shown(accuracy[REFERENCE])}."
     if _verdict(result, size, best, "log_loss"):
-        return {"claim": f"With {rows} '{best}' {LOWEST}, clearly lower than {REFERENCE}.", "scores": scores}
+        return {"claim": f"With {rows} '{best}' {LOWEST}, clearly lower than {REFERENCE}.", "scores": values}
     difference, error = result.difference(size, best, "log_loss")
     if abs(difference) <= 2 * error:
-        scores += " The difference in log loss is within two standard errors."
-    return {"claim": f"With {rows} '{best}' {LOWEST}.", "scores": scores}
+        values += " The difference in log loss is within two standard errors."
+    return {"claim": f"With {rows} '{best}' {LOWEST}.", "scores": values}
 
 
-def _shown(score: tuple[float, float]) -> str:
-    mean, error = score
+def _shown(metric: tuple[float, float]) -> str:
+    mean, error = metric
     return with_error(mean, _finite(error))
 
 

@@ -64,12 +64,12 @@ def test_overrides_target_and_a_second_run_into_the_same_place(place):
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_scores(place):
-    def scores(seed):
+    def metrics(seed):
         run("good.csv", "--sizes", "10", "--repeats", "2", "--no-nuts", "--out", "o", "--seed", seed)
         return [{k: v for k, v in row.items() if not k.endswith("_ms")} for row in results(place / "o")]
 
-    assert scores("1") == scores("1")
-    assert scores("1") != scores("2")
+    assert metrics("1") == metrics("1")
+    assert metrics("1") != metrics("2")
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""``bayesnb compare --model FILE``: the user's own program from a file to scores, and a sentence for every mistake."""
+"""``bayesnb compare --model FILE``: the user's own program from a file to metrics, and a sentence for every mistake."""
 
 import json
 import shutil

@@ -99,16 +99,16 @@ def large(num_columns=300, num_classes=50):
 
 
 def compared(table, sizes, repeats):
-    """A comparison of all methods with scores drawn at random; the differences from full Bayes are of all kinds."""
+    """A comparison of all methods with metrics drawn at random; the differences from full Bayes are of all kinds."""
     rng = np.random.default_rng(3)
     methods = {name: method.full_prior("numeric" in table.blocks) for name, method in COMPARED.items()}
     records, count = [], np.arange(10)
     bins = ReliabilityBins(count, count * 0.85, count * 0.6)
     for size in sizes:
         for method in methods:
-            scores = rng.uniform(0.1, 0.9, 4)
+            measured = rng.uniform(0.1, 0.9, 4)
             for repeat in range(repeats):
-                loss, brier, accuracy, ece = scores + rng.uniform(-0.1, 0.1, 4)
+                loss, brier, accuracy, ece = measured + rng.uniform(-0.1, 0.1, 4)
                 own = {"brier": brier, "accuracy": accuracy, "ece": ece, "impossible": 0.05 * (method == "MLE")}
                 own |= {"fit_ms": rng.uniform(0, 2000), "predict_ms": rng.uniform(0, 9), "bins": bins}
                 records.append(record(repeat, method, 20 * loss / size, size=size, **own))
@@ -116,7 +116,7 @@ def compared(table, sizes, repeats):
 
 
 def made_up(table, sizes=(10, 40), repeats=3, check=CHECK):
-    """Findings on a table whose scores, evidence and pairs are made up."""
+    """Findings on a table whose metrics, evidence and pairs are made up."""
     names = [column.name for column in table.columns]
     inclusion = [Inclusion(name, 1 - i / len(names), 100.25 - 40 * i) for i, name in enumerate(names)]
     score = np.arange(len(names) ** 2.0).reshape(len(names), -1)

@@ -20,8 +20,8 @@ def test_the_report_fits_80_columns_and_names_every_prior(mixed):
     assert max(map(len, text.splitlines())) <= 80
     lines = text.splitlines()
     start = lines.index(next(line for line in lines if line.startswith("n = 10,000")))
-    scores = [line.split() for line in lines[start + 1 : start + 1 + len(COMPARED)]]
-    for row, method in zip(scores, COMPARED, strict=True):
+    metrics = [line.split() for line in lines[start + 1 : start + 1 + len(COMPARED)]]
+    for row, method in zip(metrics, COMPARED, strict=True):
         named = method.split() + result.priors[method].split()
         assert row[: len(named)] == named
         assert row[len(named) :] == [".444", "±.231", ".444", "±.231", ".444", "±.231", ".500", "±.231"]

@@ -99,7 +99,7 @@ def test_every_score_is_that_of_the_summary(written, document):
 
 
 def test_numbers_read_as_on_the_console(written, document):
-    """The scores, the times, and the evidence of columns, character by character."""
+    """The metrics, the times, and the evidence of columns, character by character."""
     *_, summary = written
     console = Console(width=300, record=True, file=SimpleNamespace(write=lambda _: None, flush=lambda: None))
     print_results(console, summary)
@@ -108,12 +108,12 @@ def test_numbers_read_as_on_the_console(written, document):
     for place, method in enumerate(summary["priors"]):
         own = [line for line in lines if line.startswith(f"{method} ")]
         rows = [numbers for line in own if (numbers := re.findall(r"[-+.\d]\S* ±\S+", line))]
-        assert len(rows) == (2 if method == "full Bayes" else 4)  # scores, and differences of the others
+        assert len(rows) == (2 if method == "full Bayes" else 4)  # metrics, and differences of the others
         for column, metric in enumerate(METRICS):
             cells = document.tables[metric][1 + place][1:]
-            for cell, scores, differences in zip(cells, rows[:2], rows[2:] or [[""] * 4] * 2, strict=True):
+            for cell, metrics, differences in zip(cells, rows[:2], rows[2:] or [[""] * 4] * 2, strict=True):
                 mean, *difference = re.split("better |worse ", cell["text"])
-                assert mean == scores[column]
+                assert mean == metrics[column]
                 assert difference in ([], [differences[column]])
         printed = next(line for line in lines[times:] if line.startswith(method)).split()[-4:]
         assert printed == [cell["text"] for cell in document.tables["times"][1 + place][1:]]
