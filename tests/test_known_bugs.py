@@ -317,7 +317,7 @@ def test_gradients_at_a_zero_probability(family):
     def density(params):
         return nb.PointEstimate(model, params).log_density(rows)[0]
 
-    gradient = jax.grad(density)(params)
+    gradient = jax.jit(jax.grad(density))(params)
     for site, value in gradient.items():
         assert np.isfinite(value).all(), site
     # log p(x) = log p(y = 0) + ..., since class 1 is impossible
@@ -334,7 +334,7 @@ def test_many_fits_under_vmap(rng):
     def proba(weight):
         return nb.fit_posterior(model, rows, jnp.asarray(y), sample_weight=weight).predict_proba(rows)
 
-    batch = jax.vmap(proba)(jnp.asarray(weights))
+    batch = jax.jit(jax.vmap(proba))(jnp.asarray(weights))
     host = {"reals": X, "flags": X > 0}
     for weight, found in zip(weights, batch, strict=True):
         expected = nb.fit_posterior(model, host, y, sample_weight=weight).predict_proba(host)

@@ -97,7 +97,7 @@ def test_the_evidence_is_differentiable_in_hyperparameters(case):
 
     step = 1e-2
     slope = (evidence(1.5 + step) - evidence(1.5 - step)) / (2 * step)
-    assert_allclose(jax.grad(evidence)(1.5), slope, rtol=2e-3)
+    assert_allclose(jax.jit(jax.grad(evidence))(1.5), slope, rtol=2e-3)
 
 
 @pytest.mark.parametrize("name", ["normal", "informed"])
@@ -189,7 +189,7 @@ def test_gradients_are_finite_at_probability_zero():
         fit = nb.fit_mle(nb.NaiveBayes(nb.Bernoulli(), num_classes=2), x, y, sample_weight=weight)
         return fit.predict_log_proba(x)[0, 0]
 
-    assert np.isfinite(jax.grad(score)(jnp.ones(3))).all()
+    assert np.isfinite(jax.jit(jax.grad(score))(jnp.ones(3))).all()
 
 
 def test_num_classes_must_be_declared_inside_jit(case):
@@ -218,9 +218,9 @@ def test_stacked_fits_are_used_in_vmap(fit, rng):
     """What jax.vmap returns is many fits in one: they predict inside vmap, and elsewhere a sentence says so."""
     X, y = jnp.asarray(rng.normal(size=(2, 9, 2))), jnp.asarray(np.tile(np.arange(9) % 3, (2, 1)))
     model = nb.NaiveBayes(nb.Normal(), num_classes=3)
-    fits = jax.vmap(lambda X, y: fit(model, X, y))(X, y)
-    alone = [fit(model, *rows).predict_proba(X[0]) for rows in zip(X, y, strict=True)]
-    assert_allclose(jax.vmap(lambda fit: fit.predict_proba(X[0]))(fits), alone, atol=1e-4)
+    fits = jax.jit(jax.vmap(lambda X, y: fit(model, X, y)))(X, y)
+    alone = [fit(model, *map(np.asarray, rows)).predict_proba(np.asarray(X[0])) for rows in zip(X, y, strict=True)]
+    assert_allclose(jax.jit(jax.vmap(lambda fit: fit.predict_proba(X[0])))(fits), alone, atol=1e-4)
     uses = [lambda: fits.predict_proba(X[0]), lambda: fits.log_joint(np.asarray(X[0])), lambda: nb.explain(fits, X[0])]
     if fit is nb.fit_posterior:
         uses += [lambda: fits.log_evidence, lambda: fits.sample(jax.random.key(0), 3)]
