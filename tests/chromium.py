@@ -1,8 +1,12 @@
 """The browser of the tests, and the accessibility check of axe-core, from a package, in a page that it shows."""
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DRIVER = shutil.which("chromedriver")
@@ -10,6 +14,20 @@ QUIET = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update",
 )  # fmt: skip
+
+
+@contextmanager
+def open_browser(profile: Path, **logs: str) -> Iterator[Any]:
+    """A browser that logs what it asks for."""
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in (*QUIET, f"--user-data-dir={profile}"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", **logs})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))  # a path given is no path downloaded
+    yield driver
+    driver.quit()
 
 
 def violations(browser: Any) -> list[str]:

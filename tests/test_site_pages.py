@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.chromium import CHROMIUM, DRIVER, QUIET, violations
+from tests.chromium import CHROMIUM, DRIVER, open_browser, violations
 from tests.conftest import DOCS
 
 pytestmark = pytest.mark.slow
@@ -32,15 +32,8 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in (*QUIET, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"performance": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
+    with open_browser(tmp_path_factory.mktemp("profile")) as driver:
+        yield driver
 
 
 @pytest.mark.parametrize("name", SHOWN)

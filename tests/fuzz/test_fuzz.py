@@ -90,7 +90,7 @@ SHARES = {"laws": 68, "wild": 40, "arguments": 40, "files": 20, "tables": 16, "c
 """Of 200 examples."""
 
 
-@pytest.mark.parametrize("part", [8, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("part", [16, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CHECKS)
 def test_the_same_few(name, part):
     settings(SHORT, max_examples=SHARES[name] // part)(tried(name, FEW))()

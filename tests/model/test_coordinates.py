@@ -62,6 +62,7 @@ def test_a_tilted_prior_is_the_prior_times_powers(name):
     family = nb.NaiveBayes(family).resolve(X, np.arange(4) % 2).families["x"]
     powers = (0.5, 1.25)[: len(logs)]
 
+    @jax.jit
     def density(family):
         trace = handlers.trace(handlers.seed(handlers.substitute(family.params, {f"x_{site}": jnp.asarray(value)}), 0))
         return trace.get_trace("x")[f"x_{site}"]["fn"].log_prob(jnp.asarray(value))

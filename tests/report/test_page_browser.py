@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.chromium import CHROMIUM, DRIVER, QUIET, violations
+from tests.chromium import CHROMIUM, DRIVER, open_browser, violations
 from tests.report.pages import NAMES
 
 pytestmark = pytest.mark.slow
@@ -22,16 +22,9 @@ def page(written):
 @pytest.fixture(scope="module")
 def browser(page, tmp_path_factory):
     """A browser that shows the page, with a log of what it asked for."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in (*QUIET, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))  # a path given is no path downloaded
-    driver.get(page)
-    yield driver
-    driver.quit()
+    with open_browser(tmp_path_factory.mktemp("profile"), browser="ALL") as driver:
+        driver.get(page)
+        yield driver
 
 
 def test_the_page_asks_for_nothing_and_nothing_goes_wrong(browser, page):

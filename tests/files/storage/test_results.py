@@ -202,6 +202,8 @@ def test_exported_functions():
     np.testing.assert_allclose(served.predict_proba(FLAGS), fit().predict_proba(FLAGS), rtol=1e-5)
     with pytest.raises(nb.StorageError, match="the content has the format 'bayesnb exported 1'"):
         nb.load(file.getvalue())
+    with pytest.raises(nb.StorageError, match="the content is damaged"):
+        nb.load_exported(file.getvalue()[:-1])
 
 
 def test_files_that_are_closed_or_open_for_the_other(tmp_path):
