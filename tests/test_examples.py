@@ -192,11 +192,12 @@ def test_mnist(run, data):
             "NUTS: 81 means within 5 Monte Carlo standard errors",
             marks=pytest.mark.slow,  # most of its minute is compilation
         ),
-        (
+        pytest.param(
             "honest_confidence",
             {"sets": ["wine"], "sizes": [20]},
             ("honest_confidence.csv",),
             "with all weights 1 the tempered posterior predicts as the exact one",
+            marks=pytest.mark.slow,  # most of its time is that of the rivals
         ),
     ],
 )

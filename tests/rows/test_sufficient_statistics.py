@@ -111,7 +111,7 @@ def test_on_a_device_and_inside_jit():
     whole = nb.merge(*of)
     for left in (nb.subtract(whole, of[1]), jax.jit(nb.subtract)(whole, of[1])):
         assert_allclose(left.blocks["x"].squares, of[0].blocks["x"].squares, rtol=1e-3)
-    slope = jax.grad(lambda factor: nb.discount(whole, factor).blocks["x"].squares.sum())(0.5)
+    slope = jax.jit(jax.grad(lambda factor: nb.discount(whole, factor).blocks["x"].squares.sum()))(0.5)
     assert_allclose(slope, whole.blocks["x"].squares.sum(), rtol=1e-5)
 
 
