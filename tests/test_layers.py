@@ -173,6 +173,14 @@ def test_only_arrays_and_primitives_ask_where_numbers_lie():
     assert asking == ASKING
 
 
+def test_every_module_has_its_tests():
+    """In the file of its name, in a folder that mirrors the package's; numbers and types alone need none."""
+    without = {"arrays._limits", "arrays._typing", "validation._temper_in_jax"}  # test_temper has those of the last
+    names = [name.removeprefix("bayesnb.") for name in modules() if name.rpartition(".")[2].startswith("_")]
+    files = {name: ROOT / "tests" / f"{name.replace('._', '.test_').replace('.', '/')}.py" for name in names}
+    assert {name for name, file in files.items() if not file.exists()} == without
+
+
 def test_no_test_module_imports_another():
     """What they share is a helper beside them or a fixture of the folder's ``conftest.py``; scripts in texts count."""
     importing = re.compile(r"^ *(?:from|import) [^#\n]*\btest_\w+", re.M)
