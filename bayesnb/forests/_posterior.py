@@ -105,7 +105,7 @@ class ForestPosterior(Classifier):
     def __repr__(self) -> str:
         powers = ""
         if self.power is not None:
-            powers = f", powers={short_repr(self.posterior.powers)}, power={short_repr(self.power)}"
+            powers = f"{self.posterior.describe_powers()}, power={short_repr(self.power)}"
         counts = short_repr(self.posterior.statistics.class_counts)
         prior = f"structure={self.structure!r}, prior={self.posterior.prior!r}"
         return f"{type(self).__name__}({prior}, class_counts={counts}{powers})"
@@ -194,7 +194,7 @@ class ForestPosterior(Classifier):
             rows = find_rows(self, self.model.families, arrays)
             return _by_blocks(lambda some: combine(log_ratios(tables, some), None), rows, row_bytes)
 
-        score = raise_to_powers(self.posterior.model, self.posterior.powers)
+        score = raise_to_powers(self.posterior.model, self.posterior.all_powers)
         return add_forests(score, log_ratio, 1.0 if self.power is None else self.power)
 
 

@@ -37,7 +37,7 @@ from bayesnb.numerics import _stable as stable
 from bayesnb.numerics._log_prob import NO_CLASS, LogProb
 from bayesnb.results import _intervals as intervals
 from bayesnb.results._classifier import Classifier, PointEstimate, Posterior, class_probs, unwrap_pipeline
-from bayesnb.results._combine import mixture_terms, raise_terms, sum_terms
+from bayesnb.results._combine import has_word_terms, mixture_terms, raise_class_probs, sum_terms
 from bayesnb.results._draws import Draws
 from bayesnb.rows import _arguments as arguments
 from bayesnb.rows._checks import columns_in, count_rows
@@ -60,7 +60,7 @@ def explain(
     The F features are the columns, block by block. A Multinomial block is its words and one term for the length, which
     is 0 given the parameters and corrects the exact predictive (``families._multinomial``). A MultivariateNormal
     block is one term, and so is a Multinomial block in an average over subsets of features. A missing cell adds 0. For
-    a tempered fit the terms are multiplied by its powers.
+    a tempered fit the class prior and the terms are multiplied by its powers.
 
     With ``key`` there are equal-tailed credible intervals of the contributions given the parameters theta, over draws:
     w_f (log p(x_f | k, theta) - log p(x_f | j, theta)). The exact predictive averages p over theta, so a contribution
@@ -104,7 +104,7 @@ def explain(
     found = to_double(found)
     arrays = {block: x if hasattr(x, "indptr") else np.asarray(x) for block, x in found.arrays(to_host(rows)).items()}
     sizes = {block: columns_in(family, arrays[block]) for block, family in found.model.families.items()}
-    probs = class_probs(found)
+    probs = raise_class_probs(found.model, getattr(found, "all_powers", None), class_probs(found))
     classes = names.check_class_names(own_classes, probs.size)
     columns = names.check_column_names(own_features, sizes)
     other = names.class_index(against, classes, "against")
@@ -170,7 +170,7 @@ def _intervals(
     words = any(by_words(fit, family) for family in fit.model.families.values())
     terms = explained_terms if words else intervals.log_likelihood_terms
     both = intervals.quantiles(_LogOdds(against, terms), given, by_feature=True)
-    probs = np.log(given.model.class_probs_of(given.params))
+    probs = np.log(raise_class_probs(given.model, given.powers, given.model.class_probs_of(given.params)))
     ends = np.quantile(probs - probs[:, [against]], given.tails, axis=0, method="nearest")
     return ExplanationIntervals(
         prior=intervals.Interval(*ends),
@@ -188,7 +188,8 @@ class _LogOdds:
 
     def __call__(self, model: NaiveBayes, powers: Any, rows: dict[str, Array], draw: Sites) -> Any:
         parts = intervals.feature_terms(model, draw, powers, rows, self.terms)
-        total = sum_terms(model.class_probs_of(draw), parts).log()[:, :, None]
+        probs = raise_class_probs(model, powers, model.class_probs_of(draw))
+        total = sum_terms(probs, parts).log()[:, :, None]
         by_block = {block: intervals.log_odds(part.log(), self.against) for block, part in parts.items()}
         return by_block, intervals.log_odds(total, self.against)[:, :, 0]
 
@@ -244,7 +245,7 @@ def by_words(fit: Classifier, family: Family) -> bool:
 @jax.jit
 def terms(fit: Classifier, arrays: dict[str, Array]) -> dict[str, LogProb]:
     """The terms of checked rows by block, [N, K, F]; their sums are what the fit predicts with."""
-    families, powers = fit.model.families, fit.powers if isinstance(fit, Posterior) else None
+    families, powers = fit.model.families, fit.all_powers if isinstance(fit, Posterior) else None
     if isinstance(fit, PointEstimate):
         found = intervals.feature_terms(fit.model, fit.params, None, arrays, explained_terms)
     elif isinstance(fit, AveragedPosterior):
@@ -253,7 +254,7 @@ def terms(fit: Classifier, arrays: dict[str, Array]) -> dict[str, LogProb]:
     else:
         exact = {b: explained_predictive(f, arrays[b]) for b, f in families.items()}
         if powers is not None:
-            exact = {b: raise_terms(f, exact[b], powers[b], arrays[b]) for b, f in families.items()}
+            exact = {b: powers.raise_terms(b, f, exact[b], arrays[b]) for b, f in families.items()}
         found = {b: LogProb(part, None) for b, part in exact.items()}
     return {b: LogProb(p.finite, jnp.zeros_like(p.finite) if p.zeros is None else p.zeros) for b, p in found.items()}
 
@@ -293,13 +294,6 @@ def keep_seen_words(fit: Classifier, arrays: Mapping[str, Array]) -> SeenWords:
 
 
 @singledispatch
-def has_word_terms(family: Any) -> bool:
-    """True if the block, one feature, still splits into terms: one for each word, and a last one for the length."""
-    del family
-    return False
-
-
-@singledispatch
 def explained_terms(family: Any, params: Params, x: Array) -> LogProb:
     """The terms of the log likelihood with which ``explain`` explains a row, [N, K, F]."""
     return family.log_likelihood_terms(params, x)
@@ -315,9 +309,6 @@ def explained_predictive(family: Any, x: Array) -> Array:
 def merge_words(family: Any, params: Params | None, shown: Array) -> tuple[Any, Params | None]:
     """The family and parameters for the words ``shown``, with all other words merged into a last one."""
     raise NotImplementedError(f"{type(family).__name__} registers has_word_terms, and so must register merge_words")
-
-
-has_word_terms.register(Multinomial, lambda _: True)
 
 
 @explained_terms.register(Multinomial)

@@ -39,11 +39,10 @@ from bayesnb.families._base import Family, Params
 from bayesnb.families._tied_columns import TiedColumns
 from bayesnb.families.parts._bins import centres_of
 from bayesnb.inspection import _display_names as names
-from bayesnb.inspection._explain import has_word_terms
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.numerics import _covariances as covariances
 from bayesnb.results._classifier import Classifier, PointEstimate, Posterior, class_probs, unwrap_pipeline
-from bayesnb.results._combine import raise_terms
+from bayesnb.results._combine import has_word_terms, raise_terms
 from bayesnb.rows import _arguments as arguments
 
 
@@ -99,7 +98,8 @@ def top_features(
     """The features, words or categories with the largest mean contribution to the log odds of each class.
 
     For an exact posterior the parameters are taken at their means (a variance at rate / shape). The unit is nats; for a
-    word it is nats per word of a row, for a Binomial whose totals are given with the rows nats per trial.
+    word it is nats per word of a row, for a Binomial whose totals are given with the rows nats per trial. Powers count;
+    those of words that depend on a row's length are taken at the mean length of the fitted rows.
 
     Args:
         fit: A ``PointEstimate`` or ``Posterior``; or a fitted ``NaiveBayesClassifier``, or a scikit-learn ``Pipeline``
@@ -139,7 +139,7 @@ def top_features(
     columns = names.check_column_names(own_features, sizes)
     shown = names.prefix_repeated(columns)
     words = names.check_value_names(own_values, found.model.families, columns, shown)
-    powers = (found.powers if isinstance(found, Posterior) else None) or {}
+    powers = _powers_at_mean_length(found) if isinstance(found, Posterior) else {}
     by_block, parts = found.model.block_params(params), []
     labels, tables = list[str](), list[Array]()
     for block, family in found.model.families.items():
@@ -163,6 +163,15 @@ def top_features(
         order = np.argsort(-nats, kind="stable")[:count]
         result[name] = [TopFeature(labels[f], *table[f].tolist()) for f in order]
     return result
+
+
+def _powers_at_mean_length(fit: Posterior) -> Mapping[str, Array]:
+    """The powers by block of a row with as many words as the fitted rows have on average; none if all are 1."""
+    if fit.all_powers is None:
+        return {}
+    num_rows = np.maximum(fit.statistics.class_counts.sum(), 1.0)
+    words = {b: fit.statistics.blocks[b].counts.sum(axis=1).sum() / num_rows for b in fit.length_exponents or ()}
+    return fit.all_powers.at(words)
 
 
 def _labels(

@@ -6,6 +6,7 @@ Mozina, Demsar, Kattan and Zupan, Nomograms for visualization of naive Bayesian 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,10 +17,11 @@ from bayesnb.arrays._placement import Array
 from bayesnb.arrays._typing import Estimator, FeatureNames, Table
 from bayesnb.inspection import _display_names as names
 from bayesnb.inspection._compare_evidence import is_continuous
-from bayesnb.inspection._explain import explain, has_word_terms
+from bayesnb.inspection._explain import explain
 from bayesnb.inspection._explanation import Explanation
 from bayesnb.plots._style import AGAINST, FOR, NEUTRAL, escape_dollars, heading, shorten
-from bayesnb.results._classifier import Classifier, unwrap_pipeline
+from bayesnb.results._classifier import Classifier, Posterior, unwrap_pipeline
+from bayesnb.results._combine import has_word_terms
 from bayesnb.results._intervals import tails
 from bayesnb.rows._checks import num_parts
 
@@ -230,7 +232,8 @@ def feature_scales(fit: Classifier, explanation: Explanation, of: int, count: in
     axes = {features[i]: _values(fit, explanation, features[i], row) for i in order}
     owner = np.repeat(list(axes), [len(values) for values, _, _ in axes.values()])
     rows = _rows(fit, explanation, owner, np.concatenate([values for values, _, _ in axes.values()]))
-    nats = explain(fit, rows, against=explanation.against).contributions[np.arange(len(owner)), of, owner]
+    at = _at_one_length(fit, explanation, row)
+    nats = explain(at, rows, against=explanation.against).contributions[np.arange(len(owner)), of, owner]
     found = {}
     for f, (values, has_tick, ordered) in axes.items():
         name, own = explanation.feature_names[f], nats[owner == f]
@@ -244,6 +247,15 @@ def feature_scales(fit: Classifier, explanation: Explanation, of: int, count: in
         labels = [text if tick else "" for text, tick in zip(texts, has_tick, strict=True)]
         found[f] = Scale(name, values, own, labels, ordered)
     return found
+
+
+def _at_one_length(fit: Classifier, explanation: Explanation, row: int | None) -> Classifier:
+    """The fit with the powers of words at the length of the row, or at the mean length: axes add up at one length."""
+    if not isinstance(fit, Posterior) or fit.all_powers is None or not fit.length_exponents:
+        return fit
+    lengths = explanation.values[slice(None) if row is None else [row]]
+    words = {b: np.nan_to_num(lengths[:, explanation.blocks[b].stop - 1]).mean() for b in fit.length_exponents}
+    return replace(fit, powers=fit.all_powers.at(words), length_exponents=None)
 
 
 def ticks_between(low: float, high: float, count: int, integer: bool = False) -> Array:

@@ -32,10 +32,10 @@ from bayesnb.families.priors import _segments as segments
 from bayesnb.inspection import _display_names as names
 from bayesnb.inspection._arviz import site_labels
 from bayesnb.inspection._compare_evidence import is_continuous
-from bayesnb.inspection._explain import has_word_terms
 from bayesnb.plots._style import class_colour, class_hatch, class_line, name_lines, shorten, tidy
 from bayesnb.primitives._codes import find_bins
 from bayesnb.results._classifier import Classifier, PointEstimate
+from bayesnb.results._combine import has_word_terms
 from bayesnb.results._intervals import tails
 
 if TYPE_CHECKING:

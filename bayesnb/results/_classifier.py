@@ -22,19 +22,21 @@ from bayesnb.arrays._class_table import is_class_table
 from bayesnb.arrays._compute import answers_cpu_rows, interpret
 from bayesnb.arrays._placement import Node, is_traced, on_host, promote_dtypes, pytree, read_only, short_repr, to_host
 from bayesnb.arrays._typing import Array, ArrayLike, Rows
-from bayesnb.families._views import start_powers
 from bayesnb.jaxpr_numpy import has_numpy_form
 from bayesnb.model._naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics._log_prob import LogProb, logsumexp
-from bayesnb.primitives.products._linear_scores import Score, prepare_likelihood, prepare_predictive
+from bayesnb.primitives.products._linear_scores import Score, prepare_likelihood
 from bayesnb.results import _generate as generate
 from bayesnb.results import _intervals as intervals
-from bayesnb.results._combine import raise_to_powers
+from bayesnb.results._combine import Powers, check_powers, raise_to_powers
 from bayesnb.results._evidence import EvidenceTable, evidence_table
 from bayesnb.results._intervals import Interval, ParameterDraws
 from bayesnb.rows import _arguments as arguments
 from bayesnb.rows._checks import check_rows, columns_of, totals_vary
 from bayesnb.rows._sufficient_statistics import ModelStatistics
+
+ByBlock = dict[str, Array] | None
+Numbers = ArrayLike | Mapping[str, ArrayLike]
 
 
 class Classifier(Node):
@@ -237,8 +239,10 @@ class Posterior(Classifier):
     """The exact posterior: ``prior`` and ``model`` are the model before and after the rows of ``statistics``.
 
     Predictions integrate the parameters out. Hyperparameters that the data resolved are part of ``prior``. With
-    ``powers``, which ``temper`` learns, only p(k | x) changes, to p(k) prod_d p(x_d | k)^w_d over its sum: arrays by
-    block, [D], [V D] of ``Views``, or [1] for the whole block. ``weights`` is another name of theirs.
+    ``powers``, which ``temper`` learns, only p(k | x) changes, to p(k)^a prod_d p(x_d | k)^w_d over its sum: arrays by
+    block, [D], [V D] of ``Views``, or [1] for the whole block. ``weights`` is another name of theirs. With
+    ``length_exponents``, b by Multinomial block, a row of n words has the power min(1, c (1 + n)^-b), where c is the
+    block's; the ``class_power`` is a, or 1 if it is None.
 
     Example:
         >>> import bayesnb as nb
@@ -250,30 +254,43 @@ class Posterior(Classifier):
     prior: NaiveBayes
     model: NaiveBayes
     statistics: ModelStatistics
-    powers: dict[str, Array] | None = None
+    powers: ByBlock = None
+    length_exponents: ByBlock = None
+    class_power: Array | None = None
 
     def __init__(
         self,
         prior: NaiveBayes,
         model: NaiveBayes,
         statistics: ModelStatistics,
-        powers: dict[str, Array] | None = None,
-        **alias: dict[str, Array] | None,
+        powers: ByBlock = None,
+        length_exponents: ByBlock = None,
+        class_power: Array | None = None,
+        **alias: ByBlock,
     ) -> None:
         if alias.keys() - {"weights"}:
             raise TypeError(f"a Posterior takes prior, model, statistics and powers, got {sorted(alias)[0]!r}")
-        given = {"prior": prior, "model": model, "statistics": statistics, "powers": alias.get("weights", powers)}
-        self.__dict__.update(given)
+        self.__dict__.update(prior=prior, model=model, statistics=statistics, powers=alias.get("weights", powers))
+        self.__dict__.update(length_exponents=length_exponents, class_power=class_power)
 
     @property
     def weights(self) -> dict[str, Array] | None:
         """The ``powers``, by the name that they had in version 0.1.0."""
         return self.powers
 
+    @property
+    def all_powers(self) -> Powers | None:
+        """The powers of a prediction; None if all are 1."""
+        return None if self.powers is None else Powers(self.powers, self.length_exponents or {}, self.class_power)
+
     def __repr__(self) -> str:
-        powers = "" if self.powers is None else f", powers={short_repr(self.powers)}"
         counts = short_repr(self.statistics.class_counts)
-        return f"{type(self).__name__}(prior={self.prior!r}, class_counts={counts}{powers})"
+        return f"{type(self).__name__}(prior={self.prior!r}, class_counts={counts}{self.describe_powers()})"
+
+    def describe_powers(self) -> str:
+        """The powers that there are, as ``repr`` has them."""
+        given = {name: vars(self)[name] for name in ("powers", "length_exponents", "class_power")}
+        return "".join(f", {name}={short_repr(value)}" for name, value in given.items() if value is not None)
 
     @property
     def log_evidence(self) -> Array:
@@ -310,13 +327,17 @@ class Posterior(Classifier):
         """The same posterior for another population; prior, statistics and so the evidence stay those of the fit."""
         return replace(self, model=self.model.with_class_probs(class_probs))
 
-    def with_powers(self, powers: ArrayLike | Mapping[str, ArrayLike]) -> Self:
+    def with_powers(
+        self, powers: Numbers, *, length_exponents: Numbers | None = None, class_power: ArrayLike | None = None
+    ) -> Self:
         """The same posterior with these powers on the features' likelihoods, as if ``temper`` had learned them.
 
         Args:
             powers: A number for all features; or one for each, [F], block by block: a Multinomial or MultivariateNormal
                 block is one feature, and ``Views`` have one for each view and column, whose shares a number leaves as
                 they are; or a dict by block, as ``powers`` is.
+            length_exponents: b from 0 to 1, for all Multinomial blocks or by block; None: any length has one power.
+            class_power: a, not negative; None for 1.
 
         Raises:
             ValueError: for powers of another shape, and negative or infinite ones.
@@ -327,8 +348,7 @@ class Posterior(Classifier):
             >>> post.with_powers(0.5).powers, post.with_powers([1.0, 0.0]).powers
             ({'x': array([0.5])}, {'x': array([1., 0.])})
         """
-        sizes = {name: len(start_powers(f, self.prior.columns[name] or 0)) for name, f in self.prior.families.items()}
-        return replace(self, powers=arguments.check_powers(powers, sizes))
+        return replace(self, **check_powers(self.prior, powers, length_exponents, class_power))
 
     @answers_cpu_rows
     def log_joint(self, X: Rows) -> Array:
@@ -348,13 +368,11 @@ class Posterior(Classifier):
         return self.sample(key, num_draws), np.arange(num_draws)
 
     def _scorer(self) -> Score:
-        if self.powers is None:
-            return prepare_predictive(self.model)
-        return raise_to_powers(self.model, self.powers)
+        return raise_to_powers(self.model, self.all_powers)
 
 
 def class_probs(fit: Classifier) -> Array:
-    """p(y = k) in predictions, [K]."""
+    """p(y = k) in predictions, before it is raised to its power, [K]."""
     return fit.model.class_probs_of(fit.params) if isinstance(fit, PointEstimate) else fit.model.class_mean()
 
 

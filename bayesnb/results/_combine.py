@@ -3,16 +3,16 @@
 The terms t_nkf = log p(x_nf | y = k) are [N, K, F], those of given parameters or with the parameters integrated out.
 
     sum          log p(k) + sum_f t_kf
-    powers       log p(k) + sum_f w_f t_kf
+    powers       a log p(k) + sum_f w_f t_kf,    of a row of n - 1 words w = min(1, c n^-b)
     inclusion    log p(k) + sum_f log(p_f exp(t_kf) + (1 - p_f) exp(u_f)),    u of all classes as one
     forests      log p(k) + sum_f t_kf + log Z(w r_k) / Z(w)
     draws        log (1 / S) sum_s p_s(k) exp(sum_f t_skf)
 
 Powers w [F]: Zaidi, Cerquides, Carman and Webb, Alleviating naive Bayes attribute independence assumption by attribute
-weighting (2013). Inclusion, with probabilities p [F]: Dash and Cooper, Exact model averaging with naive Bayesian
-classifiers (2002). Forests, whose sum Z is over the edges' weights w and a row's ratios r_k [N, K, F, F]: Meila and
-Jaakkola, Tractable Bayesian learning of tree belief networks (2006). Draws [S, ...] of the parameters average the joint
-and not p(y | x), which would be wrong.
+weighting (2013); those of words and of the class prior: docs/theory/powers.md. Inclusion, with probabilities p [F]:
+Dash and Cooper, Exact model averaging with naive Bayesian classifiers (2002). Forests, whose sum Z is over the edges'
+weights w and a row's ratios r_k [N, K, F, F]: Meila and Jaakkola, Tractable Bayesian learning of tree belief networks
+(2006). Draws [S, ...] of the parameters average the joint and not p(y | x), which would be wrong.
 
 No terms are laid out where their sum is a product of rows and tables. Powers and inclusion, too, change the tables of a
 predictive that are numpy's and of a known form: log probabilities of two values or of categories, and Student's t.
@@ -22,24 +22,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import singledispatch
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.special
 
+from bayesnb.arrays import _either as either
+from bayesnb.arrays._cells import row_sums
 from bayesnb.arrays._compute import compute, compute_rows
 from bayesnb.arrays._placement import Array, leading_size, on_host
-from bayesnb.families import Histogram
+from bayesnb.families import Histogram, Multinomial
 from bayesnb.families._base import Family, Score
-from bayesnb.families._views import Views, by_view
+from bayesnb.families._views import Views, by_view, start_powers
 from bayesnb.families.priors._normal_inverse_gamma import raise_student
 from bayesnb.model._naive_bayes import NaiveBayes, Sites, joint, joint_score
+from bayesnb.numerics import _dirichlet as dirichlet
 from bayesnb.numerics._log_prob import LogProb
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.products._linear_scores import predictive_tables, prepare_predictive
 from bayesnb.primitives.products._student import Student, log_student_mixture
+from bayesnb.rows import _arguments as arguments
 
 
 def sum_terms(class_probs: Array, terms: Mapping[str, LogProb]) -> LogProb:
@@ -47,11 +51,88 @@ def sum_terms(class_probs: Array, terms: Mapping[str, LogProb]) -> LogProb:
     return joint(class_probs, [jax.tree.map(lambda part: part.sum(-1), part) for part in terms.values()])
 
 
-def raise_to_powers(model: NaiveBayes, powers: Mapping[str, Array] | None) -> Score:
-    """The sum of terms times powers, by block [P], or [1] for the whole block; None means 1."""
+class Powers(NamedTuple):
+    """The powers of the features, by block [P], or [1] for the whole block; the exponents b of blocks of counts, by
+    block; and the power of the class prior, None for 1.
+    """
+
+    features: dict[str, Array]
+    lengths: dict[str, Array]
+    of_class: Array | None
+
+    def of_lengths(self, block: str, words: Array) -> Array:
+        """The powers of rows of so many words, [N], or [1] of a number: min(1, c n^-b) with n one more."""
+        power = self.features[block]
+        return raise_lengths(power, self.lengths[block], words) if block in self.lengths else power + 0.0 * words
+
+    def at(self, words: Mapping[str, Any]) -> dict[str, Array]:
+        """The powers [P] or [1] by block of a row with so many words in blocks of counts."""
+        return {**self.features, **{block: self.of_lengths(block, words[block]) for block in self.lengths}}
+
+    def of_rows(self, block: str, x: Array) -> Array:
+        """Those of the rows of a block of counts."""
+        words = row_sums(x)
+        return self.of_lengths(block, either.where(either.isnan(words), 0.0, words))
+
+    def raise_terms(self, block: str, family: Family, terms: Array, x: Array) -> Array:
+        """The terms of a block's rows [N, K, F] raised to its powers. Pure JAX."""
+        if block not in self.lengths:
+            return raise_terms(family, terms, self.features[block], x)
+        return terms * self.of_rows(block, x)[:, None, None]
+
+
+def raise_class_probs(model: NaiveBayes, powers: Powers | None, probs: Array) -> Array:
+    """p(k)^a over its sum, [..., K]; for another population's given p'(k), p'(k) p(k)^(a - 1), with p of the labels."""
+    if powers is None or powers.of_class is None:
+        return probs
+    if model.class_probs is None:
+        raised = probs**powers.of_class
+    else:
+        raised = probs * dirichlet.dirichlet_mean(model.class_concentration) ** (powers.of_class - 1.0)
+    return raised / raised.sum(axis=-1, keepdims=True)
+
+
+def check_powers(prior: NaiveBayes, powers: Any, exponents: Any, class_power: Any) -> dict[str, Any]:
+    """The fields of a posterior with these powers; ValueError unless they fit its resolved prior."""
+    families, columns = prior.families, prior.columns
+    sizes = {name: len(start_powers(family, columns[name] or 0)) for name, family in families.items()}
+    given = {"powers": arguments.check_powers(powers, sizes), "length_exponents": None, "class_power": None}
+    if exponents is not None:
+        counts = {name: 1 for name, family in families.items() if has_word_terms(family)}
+        given["length_exponents"] = arguments.check_powers(exponents, counts, "length_exponents", 1.0) or None
+    if class_power is not None:
+        given["class_power"] = arguments.check_powers(class_power, {"label": 1}, "class_power")["label"].reshape(())
+    return given
+
+
+def raise_lengths(power: Array, exponent: Array, words: Array, most: float = 1.0) -> Array:
+    """min(1, c n^-b), n = 1 + words: short rows are never raised above the exact predictive."""
+    return either.minimum(power * (1.0 + words) ** -exponent, most)
+
+
+@singledispatch
+def has_word_terms(family: Any) -> bool:
+    """True if the block, one feature, still splits into terms: one for each word, and a last one for the length."""
+    del family
+    return False
+
+
+has_word_terms.register(Multinomial, lambda _: True)
+
+
+def raise_to_powers(model: NaiveBayes, powers: Powers | None) -> Score:
+    """The sum of terms times powers; None means 1."""
     if powers is None:
         return prepare_predictive(model)
-    return joint_score(model.class_mean(), {b: raise_block(f, powers[b]) for b, f in model.families.items()})
+
+    def score(block: str, family: Family) -> Score:
+        if block not in powers.lengths:
+            return raise_block(family, powers.features[block])
+        predictive = prepare_predictive(family)
+        return lambda x: _times(powers.of_rows(block, x)[:, None], predictive(x))
+
+    probs = raise_class_probs(model, powers, model.class_mean())
+    return joint_score(probs, {b: score(b, f) for b, f in model.families.items()})
 
 
 def average_inclusion(model: NaiveBayes, pooled: Mapping[str, Family], log_odds: Mapping[str, Array]) -> Score:

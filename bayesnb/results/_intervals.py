@@ -24,7 +24,7 @@ from bayesnb.arrays._typing import Array
 from bayesnb.families._base import Family
 from bayesnb.model._naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics._log_prob import LogProb
-from bayesnb.results._combine import raise_terms, sum_terms
+from bayesnb.results._combine import Powers, raise_class_probs, sum_terms
 from bayesnb.rows import _arguments as arguments
 
 
@@ -50,14 +50,14 @@ def tails(level: float) -> np.ndarray[Any, Any]:
 
 
 class ParameterDraws(NamedTuple):
-    """Draws of a model's parameters [S, ...] by site, the powers of the features, and checked rows by block.
+    """Draws of a model's parameters [S, ...] by site, the powers of a posterior, and checked rows by block.
 
     The ends of intervals are the ``tails`` [2] of quantities under these draws.
     """
 
     model: NaiveBayes
     params: Sites
-    powers: Mapping[str, Array] | None
+    powers: Powers | None
     arrays: dict[str, Array]
     tails: Array
 
@@ -76,7 +76,7 @@ def draw_parameters(fit: Any, arrays: dict[str, Array], key: Array, num_draws: i
     elif on_host(arrays):
         params, which = to_host((params, which))
     drawn = {site: value[which] for site, value in params.items()}
-    return ParameterDraws(fit.model, drawn, getattr(fit, "powers", None), arrays, ends)
+    return ParameterDraws(fit.model, drawn, getattr(fit, "all_powers", None), arrays, ends)
 
 
 def probability_interval(given: ParameterDraws) -> Interval:
@@ -134,7 +134,8 @@ def _under_every_draw(
 def _probabilities(model: NaiveBayes, powers: Any, rows: dict[str, Array], draw: Sites) -> Array:
     if powers is None:
         return model.log_likelihood(draw, rows).shares()
-    return sum_terms(model.class_probs_of(draw), feature_terms(model, draw, powers, rows)).shares()
+    probs = raise_class_probs(model, powers, model.class_probs_of(draw))
+    return sum_terms(probs, feature_terms(model, draw, powers, rows)).shares()
 
 
 @dataclass(frozen=True)
@@ -172,6 +173,6 @@ def feature_terms(
     for name, family in model.families.items():
         part = of_block(family, blocks[name], arrays[name])
         if powers is not None:
-            part = part._replace(finite=raise_terms(family, part.finite, powers[name], arrays[name]))
+            part = part._replace(finite=powers.raise_terms(name, family, part.finite, arrays[name]))
         terms[name] = part
     return terms

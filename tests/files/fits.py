@@ -25,6 +25,9 @@ FITS = {
     "another population": lambda: nb.fit_posterior(MODEL, X, Y).with_class_probs([0.3, 0.7]),
     "an impossible class": lambda: nb.fit_mle(MODEL, X, Y).with_class_probs([1.0, 0.0]),
     "tempered": lambda: nb.temper(nb.fit_posterior(MODEL, X, Y), X, Y, per_feature=True),
+    "powers of words": lambda: nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), X, Y).with_powers(
+        0.9, length_exponents=0.5, class_power=0.4
+    ),
     "learned prior": lambda: nb.fit_empirical(MODEL, X, Y),
     "averaged": lambda: nb.fit_averaged(MODEL, X, Y),
     "EM": lambda: nb.fit_em(MODEL, X, np.where(Y == 1, -1, Y), max_iterations=3),

@@ -65,6 +65,39 @@ def test_averages_over_subsets_add_up(name):
         assert explain(fit, case.X).feature_names == ("x",)
 
 
+def test_powers_of_words_and_of_the_class_prior_are_part_of_the_contributions(rng, key):
+    y = np.arange(30) % 3
+    X = {"words": rng.poisson(1.0 + (np.arange(3) == y[:, None])).astype(float), "number": rng.normal(size=(30, 1))}
+    X["words"][4] = np.nan
+    fit = nb.fit_posterior(nb.NaiveBayes({"words": nb.Multinomial(), "number": nb.Normal()}), X, y)
+    raised = fit.with_powers(0.8, length_exponents=0.5, class_power=0.6).with_class_probs([0.2, 0.2, 0.6])
+    assert_adds_up(raised, X)
+    assert_adds_up(nb.temper(fit, X, y, per_feature=True), X)
+    told, plain = explain(raised, X), explain(fit, X)
+    by_row = np.minimum(1.0, 0.8 * (1.0 + np.nan_to_num(X["words"]).sum(axis=1)) ** -0.5)
+    own = told.blocks["words"]
+    assert told.feature_names[own] == ("words[0]", "words[1]", "words[2]", "length of words")
+    expected = by_row[:, None, None] * plain.contributions[:, :, own]
+    assert_allclose(told.contributions[:, :, own], expected, atol=1e-12)
+    raised, ends = fit.with_powers(0.8, length_exponents=0.5, class_power=0.6), [0.05, 0.95]
+    draws, counts = raised.sample(key, 200), np.nan_to_num(X["words"])
+    logs = by_row[:, None] * np.einsum("nd,skd->snk", counts, np.log(draws["words_probs"]))
+    found = raised.contribution_interval(X, key=key, num_draws=200)["words"]
+    assert_allclose(found, np.quantile(logs - logs[..., :1], ends, axis=0, method="nearest")[..., None], atol=1e-9)
+    found, prior = explain(raised, X, key=key, num_draws=200).intervals.prior, 0.6 * np.log(draws["class_probs"])
+    assert_allclose(found, np.quantile(prior - prior[:, :1], ends, axis=0, method="nearest"), atol=1e-9)
+    loc, scale = draws["number_loc"][:, None, :, 0], np.sqrt(draws["number_variance"])[:, None, :, 0]
+    numbers = stats.norm.logpdf(X["number"][None], loc, scale)
+    logs = logs + prior[:, None] + 0.8 * numbers
+    probs = np.quantile(special.softmax(logs, axis=2), ends, axis=0, method="nearest")
+    assert_allclose(raised.predict_interval(X, key=key, num_draws=200), probs, atol=1e-9)
+    sure = nb.fit_posterior(fit.prior, X, y, sample_weight=1e8 * (1.0 + y)).with_powers(
+        0.8, length_exponents=0.5, class_power=0.6
+    )
+    for end in explain(sure, X, key=key, num_draws=10).intervals.log_odds:
+        assert_allclose(end, predicted(sure, X, 0), atol=5e-3)
+
+
 @pytest.mark.slow
 def test_weights_are_part_of_the_contributions():
     case = cases.make("mixed")

@@ -102,3 +102,12 @@ def test_what_is_refused():
         top_features(nb.fit_map(model, flags, y), 0)
     with pytest.raises(ValueError, match="inside a JAX transformation"):
         jax.jit(lambda rows: top_features(nb.fit_map(model, rows, np.array(y)))["0"][0].nats)(flags)
+
+
+def test_words_have_the_power_of_a_row_of_mean_length(rng):
+    rows, y = rng.poisson(2.0, (12, 4)), np.arange(12) % 2
+    fit = nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), rows, y)
+    plain, raised = (top_features(one)["0"] for one in (fit, fit.with_powers(0.9, length_exponents=0.5)))
+    power = 0.9 * (1.0 + rows.sum() / 12) ** -0.5
+    assert [word.name for word in raised] == [word.name for word in plain]
+    assert_allclose([word.nats for word in raised], [power * word.nats for word in plain])

@@ -137,6 +137,18 @@ def test_words_and_their_length_have_axes():
     assert_allclose([probability(ax, total) for total in sums], fit.predict_proba(rows[:2])[:, 1], rtol=0, atol=1e-9)
 
 
+def test_words_have_the_powers_of_one_length():
+    """Of the marked row, or else of a row of mean length."""
+    rows = np.array([[3, 0, 1], [0, 2, 0], [1, 0, 0], [0, 1, 1]])
+    fit = nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), rows, [0, 1, 0, 1])
+    raised, names = fit.with_powers(0.9, length_exponents=0.5, class_power=0.7), ["a", "b", "c"]
+    for row, length in ((0, 4.0), (None, rows.sum() / 4)):
+        at_length = fit.with_powers(0.9 * (1.0 + length) ** -0.5, class_power=0.7)
+        found, expected = (axes_of(drawn(one, rows, feature_names=names, row=row)) for one in (raised, at_length))
+        for name in (*names, "length"):
+            assert_allclose([*found[name].values()], [*expected[name].values()])
+
+
 def test_a_subfigure_has_room_for_it():
     fit, X = categories(2)
     left, _ = Figure((9, 5), layout="constrained").subfigures(1, 2)

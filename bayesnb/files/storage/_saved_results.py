@@ -23,7 +23,6 @@ from bayesnb.arrays._compute import compute
 from bayesnb.arrays._placement import allow_promotion, to_double
 from bayesnb.families import Multinomial, Normal, Views
 from bayesnb.families._hyperparameters import values_of
-from bayesnb.families._views import start_powers
 from bayesnb.families.parts._support import require_axes, require_finite_numbers
 from bayesnb.fits._averaged import AveragedPosterior, update_both
 from bayesnb.fits._bootstrap import Bootstrap
@@ -37,6 +36,7 @@ from bayesnb.forests._structures import STRUCTURES
 from bayesnb.model._declarations import hyperpriors
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.results._classifier import PointEstimate, Posterior
+from bayesnb.results._combine import check_powers
 from bayesnb.results._draws import Draws
 from bayesnb.rows import _arguments as arguments
 from bayesnb.rows._checks import check_fit, columns_behind, match_statistics
@@ -233,8 +233,9 @@ def _(result: Posterior) -> Any:
         raise ValueError("the prior of a posterior must be resolved, with the columns of each block")
     check_statistics(result.statistics, prior)
     if result.powers is not None:
-        sizes = {name: len(start_powers(family, prior.columns[name] or 0)) for name, family in prior.families.items()}
-        arguments.check_powers(result.powers, sizes)
+        check_powers(prior, result.powers, result.length_exponents, result.class_power)
+    elif result.length_exponents is not None or result.class_power is not None:
+        raise ValueError("length_exponents and class_power are of a posterior with powers, and it has none")
     if isinstance(result, EmpiricalPosterior):
         terms = {"start_log_evidence": result.start_log_evidence, "log_hyperprior": result.log_hyperprior}
         require_finite_numbers("EmpiricalPosterior", **terms)

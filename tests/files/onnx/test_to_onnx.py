@@ -86,13 +86,24 @@ def test_tiny_probabilities_and_impossible_rows(tmp_path):
 
 
 DRAWS = ("draws", "draws of hyperparameters")
+COUNTS = "powers of words"
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # so few rows are not to be trusted
-@pytest.mark.parametrize("kind", cases.by_default([kind for kind in FITS if kind not in DRAWS], "tempered", "averaged"))
+@pytest.mark.parametrize(
+    "kind",
+    cases.by_default(
+        [kind for kind in FITS if kind not in (*DRAWS, COUNTS)], "tempered", "powers of words", "averaged"
+    ),
+)
 def test_every_kind_of_fit(kind, tmp_path):
     fit = FITS[kind]()
     assert_served(Served(fit, tmp_path), fit, EVERY, within=1e-6 if kind == "MAP of JAX rows" else 1e-9)
+
+
+def test_powers_of_words(tmp_path):
+    rows = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [30.0, 2.0, 5.0], [np.nan] * 3])
+    assert_served(Served(FITS[COUNTS](), tmp_path), FITS[COUNTS](), rows)
 
 
 @pytest.mark.slow
