@@ -238,6 +238,31 @@ class Multinomial(LinearFamily):
         own = left_out_words(self.concentration, statistics.counts, x, y, weight)
         return np.where(np.arange(table.shape[1])[None] == y[:, None], own[:, None], table)
 
+    def leave_out_shared_words(
+        self, statistics: MultinomialStatistics, x: Any, y: Array, weight: Array
+    ) -> tuple[Array, Array]:
+        """``leave_one_out`` of the words of each row that other rows have, [N, K], and their number, [N].
+
+        A new row has no other words if the vocabulary was made of these rows, which is so if each word is in some row;
+        else all words stay. In a row of n words, those that are here alone multiply p(x | k) by Gamma(A_k + m) /
+        Gamma(A_k + n), m the others, and by what classes share.
+        """
+        table, pooled = self.leave_one_out(statistics, x, y, weight), statistics.counts.sum(axis=0)
+        pooled = whole(pooled).reshape(-1)
+        if is_sparse(x):
+            row, length = np.repeat(np.arange(len(y)), np.diff(x.indptr)), row_sums(x)
+            only_here = without(pooled[x.indices], weight[row] * x.data) <= 0.0
+            alone = np.bincount(row, x.data * only_here, len(y))
+        else:
+            length, alone = compute_rows(_count_alone, (pooled,), (x, weight))
+        alone = either.where((pooled > 0).all(), alone, 0.0)
+        own = np.arange(table.shape[1])[None, :] == y[:, None]
+        total = either.where(own, -(weight * length)[:, None], 0.0)
+        for tables in (self.concentration, statistics.counts):
+            total = total + tables.sum(axis=1, keepdims=True).reshape(1, -1)
+        given = total + (length - alone)[:, None], either.broadcast_to(alone[:, None], total.shape)
+        return table + compute_rows(_risen, (), given), length - alone
+
     def log_partition(self) -> Array:
         if is_class_table(self.concentration):
             return log_partition_of_table(self.concentration)
@@ -325,6 +350,14 @@ def left_out_words(concentration: Any, counts: Any, x: Any, y: Array, weight: Ar
     before, all_ = (np.asarray(table.sum(axis=1, keepdims=True))[y, 0] for table in (concentration, counts))
     lengths = compute_rows(_risen, (), (before + without(all_, weight * length), length))
     return np.bincount(row, words, len(y)) - lengths
+
+
+@jax.jit
+def _count_alone(pooled: Array, rows: tuple[Array, Array]) -> tuple[Array, Array]:
+    """The words of each row, and those of them that no other row has, [N]."""
+    counts = counts_of(rows[0])
+    left = without(pooled[None], rows[1][:, None] * counts)
+    return counts.sum(axis=1), jnp.where(left > 0.0, 0.0, counts).sum(axis=1)
 
 
 _risen = jax.jit(lambda pair: stable.log_gamma_ratio(*pair))

@@ -32,6 +32,7 @@ from bayesnb.forests._posterior import ForestPosterior
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.numerics._log_prob import LogProb, logsumexp
 from bayesnb.results._classifier import Posterior
+from bayesnb.results._combine import Powers, has_word_terms
 from bayesnb.rows import _arguments as arguments
 from bayesnb.rows._checks import columns_in
 from bayesnb.rows._labelled_rows import LabelledRows, label_rows
@@ -152,13 +153,16 @@ class LeftOutRatios:
 
     They are those of all classes k but y_i: ``prior`` [N, K-1] and ``ratios`` [N, K-1, F]. ``weight`` [N] of the rows
     is scaled to the total weight of all fitted rows; ``sizes`` is the number of features by block. In a fit of forests
-    their log ratio is the last feature.
+    their log ratio is the last feature. Blocks of counts stand apart, by their names: the log ratios ``words`` [N, K-1]
+    of words that other rows have, and the ``lengths`` [N] of rows in such words.
     """
 
     prior: Array
     ratios: Array
     weight: Array
     sizes: dict[str, int]
+    words: dict[str, Array]
+    lengths: dict[str, Array]
 
     def with_one_feature(self) -> LeftOutRatios:
         """The table with one feature in place of all but the last."""
@@ -217,6 +221,14 @@ class LeftOutRatios:
         return list(row_blocks(num_rows, row_bytes, block_bytes=IN_CACHE)) or [slice(0)]  # at least one, if empty
 
 
+def prior_and_words(table: Any, powers: Powers | None) -> Array:
+    """The log ratios of the classes and of blocks of counts in a table, raised to their powers; None means 1."""
+    prior = table.prior if powers is None or powers.of_class is None else powers.of_class * table.prior
+    for name, words in table.words.items():
+        prior = prior + (words if powers is None else words * powers.of_lengths(name, table.lengths[name])[:, None])
+    return prior
+
+
 def one_in(num_rows: int) -> int:
     """Powers are learned on one in so many rows, sorted by class."""
     return max(-(-num_rows // MOST_ROWS), 1)
@@ -251,12 +263,12 @@ def left_out_log_ratios(
     sizes = {
         name: len(start_powers(family, columns_in(family, rows.arrays[name]))) if by_feature else 1
         for name, family in families.items()
+        if not has_word_terms(family)
     }
     shape = (*relative.others.shape, sum(sizes.values()) + (forest is not None))
     ratios = np.empty(shape, np.float64 if 8 * np.prod(shape) <= DOUBLE_BYTES else np.float32)
-    ends = np.cumsum(list(sizes.values()))
-    for (name, family), end in zip(families.items(), ends, strict=True):
-        out = ratios[:, :, end - sizes[name] : end]
+    for name, end in zip(sizes, np.cumsum(list(sizes.values())), strict=True):
+        family, out = families[name], ratios[:, :, end - sizes[name] : end]
         statistics, cells = posterior.statistics.blocks[name], (rows.arrays[name], own, once)
         if by_feature and not family.one_feature:
             if is_sparse(rows.arrays[name]):
@@ -270,7 +282,13 @@ def left_out_log_ratios(
     if forest is not None:
         ratios[:, :, -1] = relative(left_out_ratios(forest, rows, once))
     prior = relative(class_part(posterior, own, once, learned=True))
-    return LeftOutRatios(prior, ratios, weight * (total / weight.sum()), sizes)
+    words, lengths = dict[str, Array](), dict[str, Array]()
+    counted: dict[str, Any] = {name: family for name, family in families.items() if name not in sizes}
+    for name, one in counted.items():
+        given = posterior.statistics.blocks[name], rows.arrays[name], own, once
+        table, lengths[name] = one.leave_out_shared_words(*given)
+        words[name] = relative(table)
+    return LeftOutRatios(prior, ratios, weight * (total / weight.sum()), sizes, words, lengths)
 
 
 def class_part(fit: Posterior, y: Array, weight: Array, *, learned: bool = False) -> Array:

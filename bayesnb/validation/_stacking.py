@@ -20,7 +20,7 @@ from bayesnb.arrays._typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.fits._mixture_proportions import find_proportions
 from bayesnb.results._classifier import Posterior
 from bayesnb.rows import _arguments as arguments
-from bayesnb.validation._leave_one_out import fitted_rows, left_out_log_ratios, softmax
+from bayesnb.validation._leave_one_out import fitted_rows, left_out_log_ratios, prior_and_words, softmax
 
 CONCENTRATION = 3.0
 """Of the Dirichlet prior of the weights: 2 to 9 gave the same log loss, and 1 is no guard where rows are few."""
@@ -76,7 +76,7 @@ def _left_out_nats(fit: Posterior, X: Any, y: Any, sample_weight: Any) -> tuple[
         np.ones(size) if fit.powers is None else _relative(np.asarray(fit.powers[name]), start.get(name), size)
         for name, size in table.sizes.items()
     ]
-    _, nats = softmax(table.prior + table.ratios @ np.concatenate([np.zeros(0), *powers]))
+    _, nats = softmax(prior_and_words(table, fit.all_powers) + table.ratios @ np.concatenate([np.zeros(0), *powers]))
     return nats, table.weight
 
 

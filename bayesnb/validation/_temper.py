@@ -15,11 +15,15 @@ are the left-out log ratios of the features, convex in delta at that T. The scal
 evidence by Laplace's approximation: with few rows it becomes small, and single rows are not overfitted. Zaidi,
 Cerquides, Carman and Webb, Alleviating naive Bayes attribute independence assumption by attribute weighting (2013),
 weight features similarly, but without leaving rows out.
+
+A block of counts, such as words, has a power by the length of the row, min(1, c n^-b) with n - 1 words, and the class
+prior a power a (docs/theory/powers.md). log c, b and log a are learned first, together with log T of the others; the
+others' powers then given these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import replace
 from operator import itemgetter
@@ -30,6 +34,8 @@ import jax.numpy as jnp
 import numpy as np
 import scipy  # scipy.optimize is loaded on first use
 
+from bayesnb.arrays import _either as either
+from bayesnb.arrays._compute import interpret
 from bayesnb.arrays._loops import one_blas_thread
 from bayesnb.arrays._placement import Array, is_traced, promote_dtypes
 from bayesnb.arrays._typing import ArrayLike, Estimator, LabelsLike, Table
@@ -37,10 +43,17 @@ from bayesnb.families._views import power_groups
 from bayesnb.forests._posterior import ForestPosterior
 from bayesnb.frames._classes import codes_among, plain_labels
 from bayesnb.results._classifier import Posterior, unwrap
+from bayesnb.results._combine import Powers
 from bayesnb.rows import _arguments as arguments
 from bayesnb.rows._labelled_rows import LabelledRows, label_rows
 from bayesnb.validation import _temper_in_jax as temper_in_jax
-from bayesnb.validation._leave_one_out import LeftOutRatios, fitted_rows, left_out_log_ratios, softmax
+from bayesnb.validation._leave_one_out import (
+    LeftOutRatios,
+    fitted_rows,
+    left_out_log_ratios,
+    prior_and_words,
+    softmax,
+)
 from bayesnb.validation._temper_in_jax import LOG_TEMPERATURES, SCALES, TOO_LOW
 
 MOST_NEWTON = 500
@@ -48,6 +61,8 @@ MOST_NEWTON = 500
 
 MOST_STEPS, SMALLEST_GAIN = 50, 1e-4
 """The most steps of Newton's method, and the predicted gain in nats below which a step is the last."""
+
+NO_WORDS = Powers({}, {}, None)
 
 Fit = TypeVar("Fit", bound=Posterior | ForestPosterior | Estimator)
 
@@ -62,6 +77,10 @@ def temper(
     apart, and take half of each. Predictions use the powers; parameters, their draws, p(x) and the evidence are those
     of the model.
 
+    With a Multinomial block, such as words, which come in bursts, the result has ``length_exponents`` b and a
+    ``class_power`` a too, whether ``per_feature`` or not: a row of n words has min(1, c (1 + n)^-b). Each row is judged
+    by words that other rows have, if each word of the block is in some row.
+
     A fit of ``fit_forests`` keeps its forests: the log ratio by which they change p(x, k) is one feature more, with a
     power of its own also if all others share one.
 
@@ -75,8 +94,8 @@ def temper(
             ``NaiveBayesClassifier``: the result is a copy of it.
         X: The rows of the fit.
         y: Their labels, integers [N], or those of the classifier.
-        per_feature: Learn a power of each feature around the common one; a Multinomial or MultivariateNormal block is
-            one feature, and ``Views`` have V powers a column, around its share of them.
+        per_feature: Learn a power of each feature around the common one; a MultivariateNormal block is one feature,
+            and ``Views`` have V powers a column, around its share of them.
         sample_weight: The weights of the fit [N]; a row of weight w is w rows, of which one is left out.
 
     Raises:
@@ -89,6 +108,11 @@ def temper(
         >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), X, y)
         >>> [fit.predict_proba([[1] * 4]).round(2) for fit in (post, nb.temper(post, X, y))]
         [array([[0.16, 0.84]]), array([[0.38, 0.62]])]
+        >>> words, y = [[5, 1], [1, 0], [9, 3], [0, 1], [2, 6], [1, 1]], [0, 0, 0, 1, 1, 1]
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), words, y)
+        >>> fit = nb.temper(post, words, y)
+        >>> fit.length_exponents["x"].round(2), [each.predict_proba([[20, 2]]).round(2) for each in (post, fit)]
+        (array([0.62]), [array([[1., 0.]]), array([[0.91, 0.09]])])
     """
     inner, rows = unwrap(posterior, X)
     if inner is not posterior:
@@ -124,6 +148,8 @@ def _raise(
     """The fit with powers that these of its rows suggest, and the power of the forests' log ratio."""
     table = left_out_log_ratios(exact, rows, by_feature=per_feature, forest=forest)
     with one_blas_thread():
+        words = learn_words(table) if table.words else NO_WORDS
+        table = replace(table, prior=prior_and_words(table, words))
         if per_feature:
             powers = learn_powers(table, _power_groups(exact, table))
         else:
@@ -132,7 +158,7 @@ def _raise(
                 features, ratio = 1.0 + learn_deviations(table.with_one_feature(), powers[0])
                 powers *= np.append(np.full(len(powers) - 1, features), ratio)
     of_forest = powers[-1] if forest is not None else None
-    return _with_powers(exact, table.sizes, powers, per_feature), of_forest
+    return _with_powers(exact, table.sizes, powers, per_feature, words), of_forest
 
 
 @promote_dtypes
@@ -141,19 +167,23 @@ def _raise_in_jax(exact: Posterior, rows: LabelledRows, per_feature: bool) -> Po
     arrays, labels = jax.tree.map(jnp.asarray, (rows.arrays, rows.labels))
     rows = replace(rows, arrays=arrays, labels=labels)
     table = temper_in_jax.left_out_log_ratios(jax.tree.map(jnp.asarray, exact), rows, by_feature=per_feature)
+    words = _words_of(table.words, temper_in_jax.learn_words(table)) if table.words else NO_WORDS
+    table = table._replace(prior=prior_and_words(table, words))
     if per_feature:
         powers = temper_in_jax.learn_powers(table, _power_groups(exact, table))
     else:
         powers = jnp.full(table.ratios.shape[2], temper_in_jax.learn_temperature(table))
-    return _with_powers(exact, table.sizes, powers, per_feature)
+    return _with_powers(exact, table.sizes, powers, per_feature, words)
 
 
-def _with_powers(exact: Posterior, sizes: dict[str, int], powers: Any, per_feature: bool) -> Posterior:
+def _with_powers(exact: Posterior, sizes: dict[str, int], powers: Any, per_feature: bool, words: Powers) -> Posterior:
     """The fit with powers [F] of blocks of these sizes, end to end, of ``Views`` relative to their shares."""
     start = exact.prior.start_powers() if per_feature else None
     ends = np.cumsum(list(sizes.values()))
     by_block = {name: powers[end - size : end] for (name, size), end in zip(sizes.items(), ends, strict=True)}
-    return replace(exact, powers={name: own if start is None else start[name] * own for name, own in by_block.items()})
+    by_block = {name: own if start is None else start[name] * own for name, own in by_block.items()} | words.features
+    in_order = {name: by_block[name] for name in exact.prior.families}
+    return replace(exact, powers=in_order, length_exponents=words.lengths or None, class_power=words.of_class)
 
 
 def _power_groups(posterior: Posterior, table: LeftOutRatios | temper_in_jax.Ratios) -> Any:
@@ -193,6 +223,23 @@ def learn_temperature(table: LeftOutRatios) -> float:
     if slope(low) >= 0.0:
         return float(np.exp(low))
     return float(np.exp(scipy.optimize.brentq(slope, low, high)))
+
+
+def learn_words(table: LeftOutRatios) -> Powers:
+    """The powers of blocks of counts and of the classes, together with one of all other features, which is left out."""
+    columns = np.stack([table.ratios.sum(axis=2, dtype=np.float64), *table.words.values(), table.prior], axis=2)
+    of_all = np.pad(columns, ((0, 0), (0, 1), (0, 0)))  # the ratio of a row's own class to itself is 0
+    lengths = np.stack([*table.lengths.values()], axis=1)
+    return _words_of(table.words, interpret(temper_in_jax.find_words, of_all, lengths, table.weight))
+
+
+def _words_of(blocks: Iterable[str], found: Any) -> Powers:
+    """The powers from what ``find_words`` found for these blocks."""
+    names = [*blocks]
+    powers, exponents = either.exp(found[1 : len(names) + 1]), found[len(names) + 1 : -1]
+    features = {name: powers[place : place + 1] for place, name in enumerate(names)}
+    lengths = {name: exponents[place : place + 1] for place, name in enumerate(names)}
+    return Powers(features, lengths, either.exp(found[-1:]).reshape(()))
 
 
 def learn_powers(table: LeftOutRatios, groups: Array) -> Array:

@@ -4,9 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.sparse
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
+from bayesnb.arrays import _limits as limits
+from bayesnb.arrays._class_table import is_class_table
+from bayesnb.validation._leave_one_out import fitted_rows, left_out_log_ratios
 from tests import cases
 
 
@@ -73,3 +77,40 @@ def test_the_only_row_of_its_class_leaves_the_prior(name, weight):
     found = nb.leave_one_out(nb.NaiveBayes(family), X, y, sample_weight=weights)
     folds = nb.cross_validate(nb.NaiveBayes(family), X, y, sample_weight=weights, folds=np.arange(4))
     assert_allclose(found[3], folds[3], rtol=1e-8)
+
+
+WORDS = np.array([[2, 0, 1, 0, 3], [0, 1, 1, 0, 0], [1, 1, 0, 2, 0], [0, 0, 2, 0, 0], [1, 2, 0, 0, 0]])
+"""Words 3 and 4 are in one row each."""
+
+
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("weight", [np.ones(5), np.array([1.0, 2.0, 0.5, 1.0, 3.0])], ids=["", "weighted"])
+@pytest.mark.parametrize("vocabulary", ["of these rows", "larger"])
+def test_a_row_is_judged_by_the_words_that_a_new_row_would_have(form, weight, vocabulary):
+    """By refits: words of no other row are dropped where each word of the vocabulary is in some row."""
+    rows = WORDS if vocabulary == "of these rows" else np.column_stack([WORDS, np.zeros(5, int)])
+    y = np.array([0, 1, 0, 2, 2])
+    fit = nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), form(rows), y, sample_weight=weight)
+    table = left_out_log_ratios(fit, fitted_rows(fit, form(rows), y, weight), by_feature=False)
+    flat = fit.prior.with_class_probs([1 / 3] * 3)
+    for n in range(5):
+        others = np.where(np.arange(5) == n, np.maximum(weight - 1.0, 0.0), weight)
+        known = others @ rows > 0 if vocabulary == "of these rows" else True
+        row = np.where(known, rows[[n]], 0)
+        logs = nb.fit_posterior(flat, rows, y, sample_weight=others).predict_log_proba(row)[0]
+        assert_allclose(table.words["x"][n], np.delete(logs - logs[y[n]], y[n]), atol=1e-10)
+        assert table.lengths["x"][n] == row.sum()
+
+
+def test_of_many_classes_words_leave_as_from_a_dense_table(monkeypatch, rng):
+    rows, y = scipy.sparse.csr_matrix(rng.poisson(0.1, (60, 40)) + np.eye(60, 40, dtype=int)), np.arange(60) % 20
+    tables, kinds = [], []
+    for density in (8, 0):
+        monkeypatch.setattr(limits, "MOST_DENSE_CELLS", 0)
+        monkeypatch.setattr(limits, "DENSITY", density)
+        fit = nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), rows, y)
+        tables.append(left_out_log_ratios(fit, fitted_rows(fit, rows, y, None), by_feature=False))
+        kinds.append(is_class_table(fit.statistics.blocks["x"].counts))
+    assert kinds == [False, True]
+    assert_allclose(*(table.words["x"] for table in tables), atol=1e-9)
+    assert_allclose(*(table.lengths["x"] for table in tables))

@@ -62,6 +62,23 @@ def test_no_other_weights_are_better(make):
     assert abs(weights[0] - 0.5) > 0.01
 
 
+def test_powers_of_words_stay():
+    """By refits, as above: no word is in one row only."""
+    rng, y = np.random.default_rng(3), np.arange(30) % 2
+    rows = rng.poisson(2.0 + (np.arange(4) == y[:, None]), (30, 4))
+    fit = nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), rows, y)
+    fits = [fit, fit.with_powers(0.6, length_exponents=0.4, class_power=0.7)]
+    logs = np.empty((30, 2))
+    for n in range(30):
+        again = nb.fit_posterior(fit.prior, np.delete(rows, n, axis=0), np.delete(y, n))
+        each = [again, again.with_powers(0.6, length_exponents=0.4, class_power=0.7)]
+        logs[n] = [one.predict_log_proba(rows[[n]])[0, y[n]] for one in each]
+    shares = np.linspace(0.0, 1.0, 100_001)[1:-1]
+    shares = np.stack([shares, 1.0 - shares], axis=1)
+    found = np.log(np.exp(logs) @ shares.T).sum(axis=0) + (CONCENTRATION - 1.0) * np.log(shares).sum(axis=1)
+    assert_allclose(stacking_weights(fits, rows, y), shares[found.argmax()], atol=2e-5)
+
+
 def test_three_fits_in_any_order():
     fits = [tempered(NORMAL), tempered(VIEWS), fit(NORMAL)]
     weights = stacking_weights(fits, X, Y, sample_weight=WEIGHT)

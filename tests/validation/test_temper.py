@@ -6,7 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.sparse
 from numpy.testing import assert_allclose
+from scipy import stats
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, logsumexp
 
@@ -56,6 +58,40 @@ def table(weight):
     return prior, evidence
 
 
+LENGTHS = X["words"].sum(axis=1)  # no word is in one row only
+
+
+def raise_words(c, b, lengths=LENGTHS):
+    return np.minimum(1.0, c * (1.0 + lengths) ** -b)
+
+
+def with_words(prior, evidence, at):
+    """The words and the class prior, raised to powers (log c, b, log a), as one prior of the other features."""
+    c, b, a = np.exp(at[0]), at[1], np.exp(at[2])
+    return a * prior + raise_words(c, b)[:, None] * evidence[:, :, -1], evidence[:, :, :-1]
+
+
+def learn(weight, prior, evidence):
+    """log T, log c, b and log a by scipy, first without the bound on words' powers, and the least objective."""
+
+    def objective(at, most):
+        raised = np.minimum(most, np.exp(at[1]) * (1.0 + LENGTHS) ** -at[2])
+        scores = np.exp(at[3]) * prior + raised[:, None] * evidence[:, :, -1]
+        off = np.array([at[0], at[1], (at[2] - 0.75) / 0.25, at[3]])
+        return loss(weight, scores, evidence[:, :, :-1].sum(axis=2, keepdims=True), [np.exp(at[0])]) + 0.5 * off @ off
+
+    at = np.array([0.0, 0.0, 0.75, 0.0])
+    bounds, exact = [(-12, 0), (-12, 12), (0, 1), (-12, 12)], {"ftol": 1e-15, "gtol": 1e-9}
+    for most in (np.inf, 1.0):
+        at = minimize(objective, at, args=(most,), method="L-BFGS-B", bounds=bounds, options=exact).x
+    return at
+
+
+def words_of(fit):
+    """log c, b and log a of a fit."""
+    return np.array([np.log(fit.powers["words"][0]), fit.length_exponents["words"][0], np.log(fit.class_power)])
+
+
 def loss(weight, prior, evidence, powers):
     joint = prior + evidence @ powers
     return -weight @ (joint[np.arange(N), Y] - logsumexp(joint, axis=1))
@@ -69,15 +105,12 @@ def problem(request):
     return weight, table(weight), [nb.temper(fit, X, Y, per_feature=p, sample_weight=given) for p in (False, True)]
 
 
-def test_one_temperature_is_the_optimum(problem):
+def test_one_temperature_and_the_powers_of_words_are_the_optimum(problem):
     weight, (prior, evidence), (fit, _) = problem
-
-    def objective(log_t):
-        return loss(weight, prior, evidence, np.full(evidence.shape[2], np.exp(log_t))) + 0.5 * log_t**2
-
-    best = np.exp(minimize_scalar(objective, bounds=(-9.0, 0.0), options={"xatol": 1e-9}).x)
+    best = learn(weight, prior, evidence)
     assert {name: w.shape for name, w in fit.powers.items()} == dict.fromkeys(BLOCKS, (1,))
-    assert_allclose(np.concatenate(list(fit.powers.values())), best, rtol=1e-5)
+    assert_allclose(np.concatenate(list(fit.powers.values())[:3]), np.exp(best[0]), rtol=1e-4)
+    assert_allclose(words_of(fit), best[1:], atol=1e-4)
 
 
 def test_of_many_rows_some_stand_for_all(monkeypatch):
@@ -87,12 +120,10 @@ def test_of_many_rows_some_stand_for_all(monkeypatch):
     some = np.zeros(N)
     some[np.argsort(Y, kind="stable")[::3]] = N / len(range(0, N, 3))
 
-    def objective(log_t):
-        return loss(some, prior, evidence, np.full(evidence.shape[2], np.exp(log_t))) + 0.5 * log_t**2
-
-    best = np.exp(minimize_scalar(objective, bounds=(-9.0, 0.0), options={"xatol": 1e-9}).x)
+    best = learn(some, prior, evidence)
     fit = nb.temper(nb.fit_posterior(MODEL, X, Y), X, Y)
-    assert_allclose(fit.powers["reals"], best, rtol=1e-5)
+    assert_allclose(fit.powers["reals"], np.exp(best[0]), rtol=1e-4)
+    assert_allclose(words_of(fit), best[1:], atol=1e-4)
 
 
 def laplace(weight, prior, evidence, temperature, scale):
@@ -114,10 +145,13 @@ def laplace(weight, prior, evidence, temperature, scale):
 def test_a_power_a_feature_is_the_optimum_at_the_best_scale(problem):
     weight, (prior, evidence), (one, many) = problem
     temperature = one.powers["flags"][0]
+    prior, evidence = with_words(prior, evidence, words_of(many))
+    assert_allclose(words_of(many), words_of(one), atol=1e-9)
     score, delta = max((laplace(weight, prior, evidence, temperature, s) for s in SCALES), key=lambda pair: pair[0])
     assert np.isfinite(score)
     assert [w.shape for w in many.powers.values()] == [(2,), (2,), (3,), (1,)]
-    assert_allclose(np.concatenate(list(many.powers.values())), temperature * (1 + delta), rtol=1e-3, atol=1e-4)
+    own = np.concatenate(list(many.powers.values())[:3])
+    assert_allclose(own, temperature * (1 + delta), rtol=1e-3, atol=1e-4)
     assert (delta >= -1).all()
 
 
@@ -151,7 +185,10 @@ def test_predictions_are_weighted_sums(problem):
         powers = np.concatenate(
             [np.broadcast_to(w, n) for w, n in zip(tempered.powers.values(), (2, 2, 3, 1), strict=True)]
         )
-        joint = class_part + terms @ powers
+        _, b, log_a = words_of(tempered)
+        by_row = np.broadcast_to(powers, (N, len(powers))).copy()
+        by_row[:, -1] = raise_words(powers[-1], b)
+        joint = np.exp(log_a) * class_part + np.einsum("nkf,nf->nk", terms, by_row)
         assert_allclose(tempered.predict_log_proba(X), joint - logsumexp(joint, axis=1, keepdims=True), rtol=1e-9)
         # p(x) stays that of the model
         assert_allclose(tempered.log_density(X), fit.log_density(X), rtol=1e-12)
@@ -186,11 +223,13 @@ def test_inside_jax_the_powers_are_those_of_the_host(problem, per_feature):
     @jax.jit
     def powers(X, y, w):
         post = nb.fit_posterior(model, X, y, sample_weight=w)
-        return nb.temper(post, X, y, per_feature=per_feature, sample_weight=w).powers
+        return nb.temper(post, X, y, per_feature=per_feature, sample_weight=w).all_powers
 
     found = powers({name: jnp.asarray(x) for name, x in X.items()}, jnp.asarray(Y), w)
     for name, expected in fits[per_feature].powers.items():
-        assert_allclose(found[name], expected, atol=1e-4)
+        assert_allclose(found.features[name], expected, atol=1e-4)
+    assert_allclose(found.lengths["words"], fits[per_feature].length_exponents["words"], atol=1e-4)
+    assert_allclose(found.of_class, fits[per_feature].class_power, rtol=1e-3)  # flat: the classes are equally frequent
 
 
 @pytest.mark.parametrize("family", [nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram()), nb.MultivariateNormal()])
@@ -329,3 +368,88 @@ def test_what_is_refused():
     forest = nb.fit_forests(case.model, case.X, case.y)
     with pytest.raises(ValueError, match="temper of forests cannot run inside a JAX transformation"):
         jax.jit(lambda x: nb.temper(forest, x, case.y).predict_proba(x))(jnp.asarray(case.X))
+
+
+TEXTS = np.array([[2, 0, 1, 0], [1, 0, 0, 0], [3, 1, 2, 0], [0, 2, 0, 0], [1, 3, 0, 1], [0, 1, 0, 0], [9, 2, 4, 0]])
+KINDS = np.array([0, 0, 0, 1, 1, 1, 0])
+
+
+def test_the_powers_of_words_by_brute_force():
+    """Refits without each row, and three numbers by scipy. The last word is in one row, which is judged without it."""
+    prior, evidence, lengths = np.empty((7, 2)), np.empty((7, 2)), np.empty(7)
+    flat = nb.NaiveBayes(nb.Multinomial(), class_probs=[0.5, 0.5])
+    for n in range(7):
+        others = np.delete(np.arange(7), n)
+        row = np.where(TEXTS[others].sum(axis=0) > 0, TEXTS[[n]], 0)
+        evidence[n] = nb.fit_posterior(flat, TEXTS[others], KINDS[others]).predict_log_proba(row)[0]
+        counts = np.bincount(KINDS[others], minlength=2) + 1.0
+        prior[n], lengths[n] = np.log(counts / counts.sum()), row.sum()
+
+    def objective(at):
+        scores = np.exp(at[2]) * prior + raise_words(np.exp(at[0]), at[1], lengths)[:, None] * evidence
+        nats = logsumexp(scores, axis=1) - scores[np.arange(7), KINDS]
+        return nats.sum() + 0.5 * (at[0] ** 2 + ((at[1] - 0.75) / 0.25) ** 2 + at[2] ** 2)
+
+    bounds = [(-12, 12), (0, 1), (-12, 12)]
+    best = minimize(objective, [0.0, 0.75, 0.0], bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-15}).x
+    fit = nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), TEXTS, KINDS)
+    for per_feature in (False, True):
+        tempered = nb.temper(fit, TEXTS, KINDS, per_feature=per_feature)
+        found = [np.log(tempered.powers["x"][0]), tempered.length_exponents["x"][0], np.log(tempered.class_power)]
+        assert_allclose(found, best, atol=1e-4)
+        sparse = nb.temper(fit, scipy.sparse.csr_matrix(TEXTS), KINDS, per_feature=per_feature)
+        assert_allclose(sparse.predict_log_proba(TEXTS), tempered.predict_log_proba(TEXTS), rtol=1e-9)
+    assert 0.0 < best[1] < 1.0
+
+
+def bursts(rng, num_rows, concentration, lengths):
+    """Rows of two classes, not far apart, whose own word probabilities are Dirichlet(concentration theta_k)."""
+    theta = rng.dirichlet(np.full(60, 15.0), 2)
+    y = np.arange(num_rows) % 2
+    own = np.stack([rng.dirichlet(concentration * theta[k]) for k in y])
+    return np.stack([rng.multinomial(n, p) for n, p in zip(rng.choice(lengths, num_rows), own, strict=True)]), y
+
+
+def test_the_variance_of_words_that_come_in_bursts_is_that_of_fewer_words():
+    """n words of Dirichlet-multinomial rows have 1 + (n - 1) / (1 + s) times a Multinomial's covariance."""
+    theta, s = np.array([0.2, 0.5, 0.3]), 7.0
+    for n in (1, 5, 40):
+        ratio = stats.dirichlet_multinomial(s * theta, n).cov() / stats.multinomial(n, theta).cov()
+        assert_allclose(ratio, 1.0 + (n - 1.0) / (1.0 + s))
+
+
+def test_the_powers_of_bursts_are_those_of_the_effective_number_of_words(rng):
+    s = 20.0
+    rows, y = bursts(rng, 3000, s, [5, 10, 20, 40, 80, 160])
+    fit = nb.temper(nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), rows, y), rows, y)
+    lengths = np.array([10.0, 40.0, 160.0])
+    found = raise_words(fit.powers["x"][0], fit.length_exponents["x"], lengths)
+    assert_allclose(found, 1.0 / (1.0 + (lengths - 1.0) / (1.0 + s)), rtol=0.3)
+    assert 0.5 < fit.length_exponents["x"][0] <= 1.0
+    independent, y = bursts(rng, 3000, 1e6, [5, 10, 20, 40, 80, 160])
+    fit = nb.temper(nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), independent, y), independent, y)
+    assert (raise_words(fit.powers["x"][0], fit.length_exponents["x"], lengths) > 0.8).all()
+
+
+def test_few_long_rows_that_are_all_right_do_not_count_in_full(rng):
+    rows, y = bursts(rng, 12, 20.0, [200])
+    fit = nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), rows, y)
+    tempered = nb.temper(fit, rows, y)
+    assert raise_words(tempered.powers["x"][0], tempered.length_exponents["x"], 200) < 0.25
+
+
+@pytest.mark.slow
+def test_the_powers_of_words_have_derivatives_and_many_are_learned_at_once(rng):
+    rows, y = bursts(rng, 60, 20.0, [5, 20, 60])
+
+    def powers(concentration, array):
+        model = nb.NaiveBayes(nb.Multinomial(concentration), num_classes=2)
+        X, labels = array(rows.astype(float)), array(y)
+        found = nb.temper(nb.fit_posterior(model, X, labels), X, labels).all_powers
+        return found.features["x"][0] + found.lengths["x"][0] + found.of_class
+
+    step = 1e-2
+    difference = (powers(1.0 + step, np.asarray) - powers(1.0 - step, np.asarray)) / (2 * step)
+    assert_allclose(jax.grad(lambda a: powers(a, jnp.asarray))(1.0), difference, rtol=2e-2)
+    both = jax.jit(jax.vmap(lambda a: powers(a, jnp.asarray)))(jnp.array([0.5, 1.0]))
+    assert_allclose(both, [powers(a, np.asarray) for a in (0.5, 1.0)], atol=1e-3)
