@@ -162,15 +162,6 @@ def test_no_rows_and_rows_of_other_types(tmp_path):
     assert_equal(found, fit, X.tolist())
 
 
-def test_a_block_without_columns(tmp_path):
-    rows = {"a": X, "none": np.zeros((6, 0))}
-    fit = nb.fit_posterior(nb.NaiveBayes({"a": nb.Bernoulli(), "none": nb.Normal()}), rows, Y)
-    found = served(fit, tmp_path)
-    assert_equal(found, fit, rows)
-    with pytest.raises(ValueError, match="block 'none' has 1 columns, the model has 0"):
-        found.predict({"a": X, "none": X[:, :1]})
-
-
 @pytest.mark.slow
 def test_float64_functions_need_float64(tmp_path):
     with jax.enable_x64(True):
