@@ -10,100 +10,65 @@ from numpyro.ops.indexing import Vindex
 
 import bayesnb as nb
 from tests.recognition.case import FLAGS, PI, Y3, D, K, accept
+from tests.recognition.programs.parts import by_class, rows, table
 
 A, B = np.array([2.0, 1.5, 3.0]), 2.5
 MODEL = nb.NaiveBayes(nb.Bernoulli(A, B), class_concentration=PI, num_classes=K)
 COLUMNS = nb.NaiveBayes({f"x{d}": nb.Bernoulli(A[d], B) for d in range(D)}, class_concentration=PI, num_classes=K)
 beta = accept(MODEL, lambda v: {"class_probs": v["pi"], "x_probs": v["theta"]}, FLAGS)
-site_a_class = accept(
-    MODEL, lambda v: {"class_probs": v["pi"], "x_probs": jnp.stack([v["theta0"], v["theta1"]])}, FLAGS
-)
-
-
-def classes():
-    return numpyro.sample("pi", dist.Dirichlet(PI))
-
-
-def table():
-    with numpyro.plate("classes", K, dim=-2), numpyro.plate("words", D, dim=-1):
-        return numpyro.sample("theta", dist.Beta(A, B))
 
 
 @beta
 def gathered(X, y):
-    pi, theta = classes(), table()
-    with numpyro.plate("rows", len(y)):
-        y = numpyro.sample("y", dist.Categorical(pi), obs=y)
-        numpyro.sample("x", dist.Bernoulli(theta[y]).to_event(1), obs=X)
+    theta = table("theta", dist.Beta(A, B))
+    rows(X, y, lambda y: dist.Bernoulli(theta[y]))
 
 
 @beta
 def no_plate_at_all(X, y):
-    pi = classes()
+    pi = numpyro.sample("pi", dist.Dirichlet(PI))
     theta = numpyro.sample("theta", dist.Beta(A, B), sample_shape=(K,))
     y = numpyro.sample("y", dist.Categorical(pi), obs=y)
     numpyro.sample("x", dist.Bernoulli(theta[y]), obs=X)
 
 
-@site_a_class
+@accept(MODEL, lambda v: {"class_probs": v["pi"], "x_probs": jnp.stack([v["theta0"], v["theta1"]])}, FLAGS)
 def a_site_a_class_side_by_side(X, y):
-    pi = classes()
-    parts = [numpyro.sample(f"theta{k}", dist.Beta(A, B).to_event(1)) for k in range(K)]
-    both = jnp.concatenate([part[:, None] for part in parts], axis=1)
-    with numpyro.plate("rows", len(y)):
-        y = numpyro.sample("y", dist.Categorical(pi), obs=y)
-        numpyro.sample("x", dist.Bernoulli(both[:, y].T).to_event(1), obs=X)
+    both = jnp.stack([numpyro.sample(f"theta{k}", dist.Beta(A, B).to_event(1)) for k in range(K)], axis=1)
+    rows(X, y, lambda y: dist.Bernoulli(both[:, y].T))
 
 
 @beta
 def vindex(X, y):
-    pi, theta = classes(), table()
-    with numpyro.plate("rows", len(y)):
-        y = numpyro.sample("y", dist.Categorical(pi), obs=y)
-        numpyro.sample("x", dist.Bernoulli(Vindex(theta)[y[:, None], jnp.arange(D)]).to_event(1), obs=X)
+    theta = table("theta", dist.Beta(A, B))
+    rows(X, y, lambda y: dist.Bernoulli(Vindex(theta)[y[:, None], jnp.arange(D)]))
 
 
 @accept(MODEL, lambda v: {"class_probs": v["pi"], "x_probs": 1.0 - v["absent"]}, FLAGS)
 def flipped(X, y):
-    pi = classes()
-    with numpyro.plate("classes", K, dim=-2), numpyro.plate("words", D, dim=-1):
-        absent = numpyro.sample("absent", dist.Beta(B, A))
-    with numpyro.plate("rows", len(y)):
-        y = numpyro.sample("y", dist.Categorical(pi), obs=y)
-        numpyro.sample("x", dist.Bernoulli(1.0 - absent[y]).to_event(1), obs=X)
+    absent = table("absent", dist.Beta(B, A))
+    rows(X, y, lambda y: dist.Bernoulli(1.0 - absent[y]))
 
 
 @accept(MODEL, lambda v: {"class_probs": v["pi"], "x_probs": v["theta"][..., 1]}, FLAGS)
 def dirichlet_of_two(X, y):
-    pi = classes()
-    with numpyro.plate("classes", K, dim=-2), numpyro.plate("words", D, dim=-1):
-        theta = numpyro.sample("theta", dist.Dirichlet(jnp.stack([jnp.full(D, B), A], axis=-1)))
-    with numpyro.plate("rows", len(y)):
-        y = numpyro.sample("y", dist.Categorical(pi), obs=y)
-        numpyro.sample("x", dist.Bernoulli(theta[y][..., 1]).to_event(1), obs=X)
+    theta = table("theta", dist.Dirichlet(jnp.stack([jnp.full(D, B), A], axis=-1)))
+    rows(X, y, lambda y: dist.Bernoulli(theta[y][..., 1]))
 
 
 @accept(MODEL, lambda v: {"class_probs": v["pi"], "x_probs": jax.nn.sigmoid(v["eta"])}, FLAGS)
 def beta_in_disguise_of_a_logit(X, y):
-    pi = classes()
-    with numpyro.plate("classes", K, dim=-2), numpyro.plate("words", D, dim=-1):
-        eta = numpyro.sample("eta", dist.TransformedDistribution(dist.Beta(A, B), SigmoidTransform().inv))
-    with numpyro.plate("rows", len(y)):
-        y = numpyro.sample("y", dist.Categorical(pi), obs=y)
-        numpyro.sample("x", dist.Bernoulli(logits=eta[y]).to_event(1), obs=X)
+    eta = table("eta", dist.TransformedDistribution(dist.Beta(A, B), SigmoidTransform().inv))
+    rows(X, y, lambda y: dist.Bernoulli(logits=eta[y]))
 
 
-UNIFORM = nb.NaiveBayes(nb.Bernoulli(1.0, 1.0), class_concentration=1.0, num_classes=K)
+UNIFORM = nb.NaiveBayes(nb.Bernoulli(1.0, 1.0), class_concentration=PI, num_classes=K)
 
 
 @accept(UNIFORM, lambda v: {"class_probs": v["pi"], "x_probs": v["theta"]}, FLAGS)
 def uniform(X, y):
-    pi = numpyro.sample("pi", dist.Dirichlet(jnp.ones(K)))
-    with numpyro.plate("classes", K, dim=-2), numpyro.plate("words", D, dim=-1):
-        theta = numpyro.sample("theta", dist.Uniform(0.0, 1.0))
-    with numpyro.plate("rows", len(y)):
-        y = numpyro.sample("y", dist.Categorical(pi), obs=y)
-        numpyro.sample("x", dist.Bernoulli(theta[y]).to_event(1), obs=X)
+    theta = table("theta", dist.Uniform(0.0, 1.0))
+    rows(X, y, lambda y: dist.Bernoulli(theta[y]))
 
 
 BY_CLASS = np.array([[2.0], [1.0], [4.0]])
@@ -159,7 +124,7 @@ def split(theta):
     call=lambda X, y: (one_latent_for_a_site_a_column, (columns_of(X), y), {}),
 )
 def one_latent_for_a_site_a_column(X, y):
-    pi, theta = classes(), table()
+    theta, pi = table("theta", dist.Beta(A, B)), numpyro.sample("pi", dist.Dirichlet(PI))
     with numpyro.plate("rows", len(y)):
         y = numpyro.sample("y", dist.Categorical(pi), obs=y)
         for d in range(D):
@@ -173,7 +138,7 @@ def one_latent_for_a_site_a_column(X, y):
     call=lambda X, y: (a_latent_and_a_site_a_column, (columns_of(X), y), {}),
 )
 def a_latent_and_a_site_a_column(X, y):
-    pi = classes()
+    pi = numpyro.sample("pi", dist.Dirichlet(PI))
     y = numpyro.sample("y", dist.Categorical(pi), obs=y)
     for d in range(D):
         with numpyro.plate(f"classes{d}", K):
@@ -188,9 +153,5 @@ def a_latent_and_a_site_a_column(X, y):
     FLAGS,
 )
 def a_latent_a_column_in_one_block(X, y):
-    pi = classes()
-    with numpyro.plate("classes", K):
-        parts = [numpyro.sample(f"theta{d}", dist.Beta(A[d], B)) for d in range(D)]
-    with numpyro.plate("rows", len(y)):
-        y = numpyro.sample("y", dist.Categorical(pi), obs=y)
-        numpyro.sample("x", dist.Bernoulli(jnp.stack([part[y] for part in parts], axis=-1)).to_event(1), obs=X)
+    parts = [by_class(f"theta{d}", dist.Beta(A[d], B)) for d in range(D)]
+    rows(X, y, lambda y: dist.Bernoulli(jnp.stack([part[y] for part in parts], axis=-1)))
