@@ -1,4 +1,4 @@
-"""Histogram: the exact average over all cuts, its edges, draws and modes."""
+"""Histogram: rows that leave it, columns that say nothing, what it does not ask of labels and scales, and refusals."""
 
 import jax
 import jax.numpy as jnp

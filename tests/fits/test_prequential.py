@@ -1,3 +1,5 @@
+"""Rows in order: each is predicted from those before it, which fade, and the factor that suits a stream is found."""
+
 import jax
 import jax.numpy as jnp
 import numpy as np

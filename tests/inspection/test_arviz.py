@@ -1,4 +1,4 @@
-"""What ArviZ is given, and what it says: dimensions by name, leave-one-out against the exact one, and a diagnosis."""
+"""What ArviZ is given, and what it says: dimensions by name, and leave-one-out against the exact one."""
 
 from functools import cache
 from unittest.mock import Mock

@@ -1,4 +1,4 @@
-"""The summary of a comparison, and how the console prints it."""
+"""The summary of a comparison, in the words that are printed."""
 
 import re
 from dataclasses import replace

@@ -74,12 +74,6 @@ def test_what_folders_say_is_a_column(tmp_path):
     )
 
 
-# labels
-
-
-# features
-
-
 # CSV
 
 
