@@ -90,10 +90,11 @@ def test_the_row_by_row_program_has_the_same_density(model, X):
         for seed in (0, 1):
             with handlers.block(), handlers.seed(rng_seed=seed):
                 points.append(resolved.params())
-        one, other = (
-            [float(jax.jit(lambda p, f=program, a=args: util.log_density(f, a, {}, p)[0])(point)) for point in points]
+        densities = [
+            jax.jit(lambda p, f=program, a=args: util.log_density(f, a, {}, p)[0])
             for program, args in [(resolved, (X, Y)), (through_statistics, ())]
-        )
+        ]
+        one, other = ([float(density(point)) for point in points] for density in densities)
     np.testing.assert_allclose(one[1] - one[0], other[1] - other[0], rtol=1e-9)
 
 
