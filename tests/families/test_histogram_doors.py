@@ -14,7 +14,6 @@ from sklearn.base import clone
 
 import bayesnb as nb
 from bayesnb.arrays import _limits as limits
-from bayesnb.inspection._arviz import library
 from tests import laws
 
 K, N = 3, 90
@@ -112,15 +111,6 @@ def test_it_is_drawn(model, rows, key):
     assert_allclose(drawn, exact, rtol=0.2, atol=0.02)
     nb.plots.forest(plt.figure().add_subplot(), post, "x_probs", key=key)
     plt.close("all")
-
-
-def test_arviz_knows_its_axes(model, rows, key):
-    data = nb.to_arviz(nb.fit_posterior(model, *rows), key=key, num_samples=50, feature_names=["a", "b", "c"])
-    assert data.posterior["x_probs"].dims == ("chain", "draw", "classes", "x_features", "x_cells")
-    assert data.posterior["x_cuts"].dims == ("chain", "draw", "x_features", "x_edges")
-    assert data.posterior["x_total"].dims == ("chain", "draw", "x_features")
-    with np.errstate(invalid="ignore"):  # cells that a column does not have never vary
-        library().summary(data)
 
 
 def test_folds_and_powers_are_exact(model, rows):
