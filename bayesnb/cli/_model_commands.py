@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bayesnb.files._description import Description
     from bayesnb.sklearn._estimator import NaiveBayesClassifier
 
-FIT_METHODS = ("posterior", "map", "mle", "nuts", "empirical", "averaged")
+FIT_METHODS = ("default", "posterior", "map", "mle", "nuts", "empirical", "averaged")
 
 
 @click.command()
@@ -28,7 +28,7 @@ FIT_METHODS = ("posterior", "map", "mle", "nuts", "empirical", "averaged")
 @target_option
 @click.option("--save", "path", type=FILE, required=True, metavar="MODEL", help="The file to write the model to.")
 @click.option(
-    "--method", metavar=f"[{'|'.join(FIT_METHODS)}]", default="posterior", show_default=True,
+    "--method", metavar=f"[{'|'.join(FIT_METHODS)}]", default="default", show_default=True,
     help="The exact posterior, MAP, MLE, NUTS, the posterior under a learned prior, which may predict worse, or the "
     "average over all subsets of columns.",
 )  # fmt: skip
@@ -178,6 +178,7 @@ def explain(model: str, data: str, row: int, against: str | None, seed: int) -> 
     import numpy as np
 
     from bayesnb.files._predictions import row_of
+    from bayesnb.forests._stacked import StackedPosterior
     from bayesnb.frames._classes import number_of_class
     from bayesnb.frames._series import DataError, label
     from bayesnb.inspection._explain import explain
@@ -191,7 +192,8 @@ def explain(model: str, data: str, row: int, against: str | None, seed: int) -> 
         other = others[0] if against is None else number_of_class(against, classifier.classes_)
         if other == best:
             raise DataError(f"'{against}' is the most probable class of this row: give another class for --against")
-        key = jax.random.key(seed) if isinstance(classifier.fit_, Posterior) else None
+        intervals = isinstance(classifier.fit_, Posterior) and not isinstance(classifier.fit_, StackedPosterior)
+        key = jax.random.key(seed) if intervals else None
         explanation = explain(classifier, cells, against=other, key=key)
     first, second = (f"{label(classifier.classes_[k])} with {proba[k]:.4g}" for k in (best, other))
     intervals = "" if key is None else ", with 90 % intervals"

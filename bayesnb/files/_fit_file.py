@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-import jax
 import numpy as np
-import pyarrow as pa
 
-from bayesnb.arrays._cells import stack_rows
 from bayesnb.arrays._typing import ArrayLike, ByColumn, ByLabel
 from bayesnb.arrays._user_warnings import warn
 from bayesnb.families import Family
@@ -21,10 +18,13 @@ from bayesnb.frames._choices import AUTO
 from bayesnb.frames._series import Array, DataError
 from bayesnb.frames._summaries import in_python
 from bayesnb.model._naive_bayes import NaiveBayes
+from bayesnb.rows._labelled_rows import label_rows
+from bayesnb.rows._part import choose_part, part_of_classes
 from bayesnb.rows._sufficient_statistics import ModelStatistics
 from bayesnb.sklearn._estimator import NaiveBayesClassifier
-from bayesnb.sklearn._settings import plan, require
-from bayesnb.validation._leave_one_out import one_in
+from bayesnb.sklearn._kept_rows import KeptRows
+from bayesnb.sklearn._settings import plan, require, require_temper
+from bayesnb.validation._ratio_table import count_features
 
 
 def fit_file(
@@ -32,7 +32,7 @@ def fit_file(
     target: str | None = None,
     likelihoods: str | Family | NaiveBayes | Sequence[object] | ByColumn = AUTO,
     *,
-    method: str = "posterior",
+    method: str = "default",
     class_prior: ArrayLike | ByLabel[float] | None = None,
     smoothing: float = 1.0,
     temper: bool | None = None,
@@ -71,11 +71,7 @@ def fit_file(
         ({'leaf': 'normal'}, ['lily', 'rose'], [2.0, 2.0])
     """
     require(method, smoothing)
-    if temper:
-        raise ValueError(
-            f"fit_file takes temper=None or False, got {temper!r}: fit the file, then use nb.temper(clf, X, y) with "
-            "its rows in memory"
-        )
+    require_temper(temper, method)
     if not isinstance(data, str | os.PathLike):
         raise DataError(
             f"fit_file takes the path of a file, got a {type(data).__name__}: fit rows in memory with "
@@ -111,26 +107,26 @@ def fit_described(
     schema, classes = described.schema, np.array(described.classes)
     classifier = NaiveBayesClassifier(described.chosen or AUTO, **params)
     given = classifier.method, classifier.smoothing, schema, classes, classifier.class_prior
-    model, powers = plan(*given, num_rows=described.num_rows, temper=classifier.temper)
-    statistics = count(model, described, num_classes=len(classes), checkpoint=checkpoint, progress_bar=progress_bar)
-    some = _some_rows(described, statistics) if powers else None
-    return classifier.learned(schema, classes, model, statistics, some)
+    planned = plan(*given, num_rows=described.num_rows, temper=classifier.temper, dependence=classifier.dependence)
+    statistics = count(
+        planned.model, described, num_classes=len(classes), checkpoint=checkpoint, progress_bar=progress_bar
+    )
+    some = None if planned.powers is False else _some_rows(described, planned.model, statistics, planned.powers)
+    return classifier._fit_counted(schema, classes, statistics, planned, some)
 
 
-def _some_rows(described: Description, statistics: ModelStatistics) -> tuple[Any, Array]:
-    """One in ``one_in`` rows, sorted by class, on which powers are learned: encoded, and their classes' numbers."""
-    every, counts = one_in(described.num_rows), statistics.class_counts
-    place = (np.cumsum(counts) - counts).astype(int)  # of the next row of each class among all rows, sorted by class
-    found: list[tuple[Any, Array]] = []
+def _some_rows(
+    described: Description, model: NaiveBayes, statistics: ModelStatistics, by_feature: Collection[str]
+) -> KeptRows:
+    """The part of the rows on which powers are learned."""
+    part: Any = None
+    most: Array | None = None
     for batch in described.source.batches(described.names, described.texts):
-        labelled = described.labelled(batch)
-        codes = described.target.encode(labelled.frame[described.target.name])
-        order = np.argsort(codes, kind="stable")
-        before = np.concatenate(
-            [place[k] + np.arange(n) for k, n in enumerate(np.bincount(codes, minlength=len(place)))]
-        )
-        place = place + np.bincount(codes, minlength=len(place))
-        kept = np.sort(order[before % every == 0])
-        if len(kept):
-            found.append(described.encode(labelled.rows.take(pa.array(kept)), None)[:2])
-    return jax.tree.map(stack_rows, *found)
+        X, codes, _ = described.encode(described.labelled(batch).rows, None)
+        rows = label_rows(model, X, codes, num_classes=len(described.classes))
+        if part is None:
+            num_powers = sum(count_features(rows, by_feature).values())
+            most = part_of_classes(described.num_rows, np.asarray(statistics.class_counts), num_powers)
+        own = choose_part(rows, most)
+        part = own if part is None else choose_part(part.above(own), most)
+    return KeptRows(part, model.single, whole=False)

@@ -10,7 +10,6 @@ Bayesian network classifiers (1997), choose one.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._placement import to_host
 from bayesnb.arrays._typing import ArrayLike, LabelsLike, Rows
 from bayesnb.fits._closed_form import conjugate, fit_posterior
-from bayesnb.forests._layout import find_segments, has_categories, lay_out
+from bayesnb.forests._layout import has_categories, lay_out, segments_of
 from bayesnb.forests._pairs import PairStatistics, count_pairs
 from bayesnb.forests._posterior import ForestPosterior, ForestStatistics, forest_evidence
 from bayesnb.forests._structures import STRUCTURES, largest_branching, log_weights
@@ -93,10 +92,13 @@ def fit_forests(
 
 def add_pairs(posterior: Posterior, pairs: PairStatistics, structure: str = "average") -> ForestPosterior:
     """The posterior with the statistics of its pairs, the segments of its columns and, if "best", that forest."""
-    columns: Any = posterior.model.columns
-    found = [find_segments(family, columns[name]) for name, family in posterior.model.families.items()]
-    fit = ForestPosterior(posterior, pairs, structure=structure, segments=tuple(chain.from_iterable(found)))
-    if structure != "best":
+    segments = segments_of(posterior.model.families, posterior.model.columns)
+    return choose_parents(ForestPosterior(posterior, pairs, structure=structure, segments=segments))
+
+
+def choose_parents(fit: ForestPosterior) -> ForestPosterior:
+    """The fit with its most probable forest, if its structure is "best"."""
+    if fit.structure != "best":
         return fit
     evidence, back = forest_evidence(fit), fit.layout.back
     return replace(fit, parents=largest_branching(log_weights(evidence)[np.ix_(back, back)]))

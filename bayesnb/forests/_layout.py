@@ -60,6 +60,11 @@ def find_segments(family: Any, num_columns: int) -> Segments:
 find_segments.register(Histogram, lambda family, _num_columns: family.best_segments(limits.MOST_SEGMENTS))
 
 
+def segments_of(families: Mapping[str, Any], columns: Mapping[str, Any]) -> Segments:
+    """The segments of all features of a posterior."""
+    return tuple(chain.from_iterable(find_segments(family, columns[name]) for name, family in families.items()))
+
+
 @singledispatch
 def normal_prior(family: Any) -> NormalInverseGamma | None:
     """The prior of real columns whose pairs have a bivariate Normal; None for other families."""

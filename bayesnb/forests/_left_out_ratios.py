@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -16,9 +16,10 @@ from bayesnb.arrays._loops import in_threads, row_blocks
 from bayesnb.arrays._placement import Array, to_host
 from bayesnb.forests import _bivariate_normal as bivariate_normal
 from bayesnb.forests._edges import Parts, assemble, take_labels
-from bayesnb.forests._posterior import ForestPosterior, find_rows, forest_parts, prepare_ratios
+from bayesnb.forests._posterior import ForestPosterior, Prepared, find_rows, prepare
 from bayesnb.forests._ratios import PairRows, log_ratios
 from bayesnb.primitives._codes import starts_of
+from bayesnb.primitives._pair_sums import Odds, left_out_sums
 from bayesnb.primitives.sums import Labels, class_sums
 from bayesnb.rows._labelled_rows import LabelledRows
 
@@ -29,22 +30,44 @@ def left_out_ratios(fit: ForestPosterior, rows: LabelledRows, weight: Array) -> 
     Without it the evidence of an edge is w_ij / r_ij(x_i), with r of the row's own class. For numpy rows of the fit, of
     which each leaves with this ``weight`` [N].
     """
-    fit = to_host(fit)
-    cells, y = find_rows(fit, rows.families, rows.arrays), rows.labels.y
-    tables, combine = prepare_ratios(fit)
-    left_out = prepare_left_out(fit)
-    out = np.empty((len(y), rows.num_classes))
+    return left_out_of_each([fit], rows, weight)[0]
+
+
+def left_out_of_each(fits: Sequence[ForestPosterior], rows: LabelledRows, weight: Array) -> Array:
+    """The same of M fits that differ in their structures and powers alone, [M, N, K]."""
+    fits = [to_host(fit) for fit in fits]
+    first, prepared = fits[0], prepare(fits)
+    cells, y = find_rows(first, rows.families, rows.arrays), rows.labels.y
+    if prepared.looked_up is not None:
+        return np.moveaxis(_look_up(prepared, cells, y, weight), 1, 0)
+    left_out = prepare_left_out(prepared.parts)
+    out = np.empty((len(fits), len(y), rows.num_classes))
 
     def part(some: slice) -> None:
         block = jax.tree.map(lambda a: a[some], cells)
-        ratios = np.array(log_ratios(tables, block))
+        ratios = np.array(log_ratios(prepared.tables, block))
         removed, own = left_out(block, y[some], weight[some])
         ratios[np.arange(len(own)), y[some]] = own
-        out[some] = combine(ratios, removed[:, None])
+        for combine, found in zip(prepared.combines, out, strict=True):
+            found[some] = combine(ratios, removed[:, None])
 
-    row_bytes = 8 * (rows.num_classes + 2) * max(len(fit.layout.order), 1) ** 2
+    row_bytes = 8 * (rows.num_classes + 2) * max(len(first.layout.order), 1) ** 2
     in_threads(part, row_blocks(len(y), row_bytes, block_bytes=limits.LEFT_OUT_BYTES))
     return out
+
+
+def _look_up(prepared: Prepared, rows: PairRows, y: Array, weight: Array) -> Array:
+    """The log ratios of rows of categories without themselves, [N, M, K]."""
+    child, sizes, num_classes = prepared.parts.children[0], prepared.parts.sizes, prepared.parts.num_classes
+    size = sum(sizes)
+    odds = np.asarray(child.prior.concentration + child.statistics.counts).reshape(num_classes, -1, size)
+    totals = np.add.reduceat(odds, starts_of(sizes)[:-1], axis=2)
+    parts = Odds(odds[:, :size], totals[:, :size], odds[:, -1], totals[:, -1])
+    found = prepared.log_ratios(rows)
+    for m, combine in enumerate(prepared.combines):
+        sums = left_out_sums(parts, rows.places, y, weight, np.asarray(combine.edges))
+        found[np.arange(len(y)), m, y] = combine.of_parents(sums)
+    return found
 
 
 LeftOut = Callable[[PairRows, Array, Array], tuple[Array, Array]]
@@ -53,9 +76,8 @@ without it, and ``ratios``, log p(x_j | x_i, k, others) / p(x_j | k, others) in 
 """
 
 
-def prepare_left_out(fit: ForestPosterior) -> LeftOut:
+def prepare_left_out(parts: Parts) -> LeftOut:
     """The function of rows of a fit."""
-    parts = forest_parts(fit)
     partitions, of_pairs = compute(_partitions, parts)
     narrow = jax.tree.map(without_repeats, (parts.moments, parts.prior))
     starts, num_columns, num_labels = starts_of(parts.sizes), len(parts.sizes), parts.num_labels

@@ -14,12 +14,12 @@ from bayesnb.arrays import _either as either
 from bayesnb.arrays import _memory as memory
 from bayesnb.arrays._loops import in_threads
 from bayesnb.arrays._placement import Array, Node, pytree
-from bayesnb.families import FAMILIES
 from bayesnb.families._categorical import CategoricalStatistics
 from bayesnb.families.parts._statistics import Statistics
 from bayesnb.families.priors._normal_inverse_gamma import NormalStatistics
-from bayesnb.forests._layout import Layout, Segments, find_places
+from bayesnb.forests._layout import Layout, Segments, find_places, join_places
 from bayesnb.primitives._codes import starts_of
+from bayesnb.primitives._pair_sums import count_places
 from bayesnb.primitives.sums import Labels, class_sums
 from bayesnb.results._combine import table_sizes
 from bayesnb.rows._labelled_rows import LabelledRows
@@ -139,10 +139,11 @@ class PairStatistics(Node):
         return type(self)(categories, blocks, change(False, self.reals, *(o.reals for o in others)))
 
 
-def count_pairs(layout: Layout, rows: LabelledRows) -> PairStatistics:
-    """The statistics of numpy rows, in float64."""
+def count_pairs(layout: Layout, rows: LabelledRows, segments: Segments | None = None) -> PairStatistics:
+    """The statistics of numpy rows, in float64; of the ``segments`` of columns if they are given."""
     rows, families = rows.drop_unused(), rows.families
     sizes = tuple(s for b in layout.categories for s in table_sizes(families[b], rows.arrays[b].shape[1]))
+    sizes = sizes if segments is None else tuple(map(len, segments))
     num_classes, num_labels, starts = rows.num_classes, sum(sizes), starts_of(sizes)
     memory.require(
         8 * 12 * num_classes * (num_labels + layout.count(layout.reals)) ** 2,
@@ -154,6 +155,7 @@ def count_pairs(layout: Layout, rows: LabelledRows) -> PairStatistics:
         row, labels = labels.nonzero()
         rows, weight = rows.select(row), rows.labels.y[row, labels]
     places = find_places(layout, families, rows.arrays)
+    places = places if segments is None else join_places(places, segments)
     codes = np.where(places < num_labels, places - starts[:-1], -1)
 
     def by_category(family: Any, x: Array) -> Any:
@@ -176,7 +178,8 @@ def count_pairs(layout: Layout, rows: LabelledRows) -> PairStatistics:
     if not sizes:
         return PairStatistics(CategoricalStatistics(np.zeros((0, 0)), ()), {}, reals)
     blocks = {name: by_category(families[name], rows.arrays[name]) for name in (*layout.reals, *layout.others)}
-    return PairStatistics(by_category(FAMILIES["categorical"](sizes), codes), blocks, reals)
+    counts = count_places(np.where(codes < 0, num_labels, places), labels, weight, num_classes, num_labels)
+    return PairStatistics(CategoricalStatistics(counts.reshape(-1, num_labels), sizes), blocks, reals)
 
 
 def _joint_moments(x: Array, weight: Array) -> tuple[Array, Array, Array, Array]:
@@ -206,8 +209,8 @@ def merge_labels(statistics: Any, sizes: tuple[int, ...]) -> Any:
 
 
 def join_segments(pairs: PairStatistics, segments: Segments) -> PairStatistics:
-    """The statistics with the segments of columns instead of their categories."""
-    if all(size == 1 for size in chain.from_iterable(segments)):
+    """The statistics with the segments of columns instead of their categories, unless these were counted."""
+    if pairs.categories.sizes == tuple(map(len, segments)):
         return pairs
     num_classes, sizes = pairs.num_classes, tuple(chain.from_iterable(segments)) * pairs.num_classes
     blocks = {name: merge_labels(statistics, sizes) for name, statistics in pairs.blocks.items()}

@@ -7,9 +7,9 @@ w_ij is the evidence for the edge from i to j, and Z the sum over all forests of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import jax
 import numpy as np
@@ -27,7 +27,7 @@ from bayesnb.forests._edges import Parts, log_evidence_ratios, prepare_parts
 from bayesnb.forests._layout import Layout, Segments, find_places, join_places, lay_out
 from bayesnb.forests._pairs import PairStatistics
 from bayesnb.forests._ratios import PairRows, PairTables, log_ratios, pair_tables
-from bayesnb.forests._structures import STRUCTURES, Combine, log_weights
+from bayesnb.forests._structures import STRUCTURES, EachParent, OneForest, log_weights
 from bayesnb.model._naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics._stable import NEVER
 from bayesnb.primitives._forest_sums import edge_probabilities, log_forest_sum
@@ -160,12 +160,18 @@ class ForestPosterior(Classifier):
             raise ValueError(f'{what} needs a posterior over forests, which "aode" has not: fit structure="average"')
         return forest_evidence(self)
 
+    @property
+    def ordered_parents(self) -> Array | None:
+        """The ``parents`` in the order of tables."""
+        if self.parents is None:
+            return None
+        found, back = either.take(self.parents, self.layout.order), self.layout.back
+        return either.where(found < 0, -1, either.take(back, either.maximum(found, 0)))
+
     def chosen_edges(self) -> Array:
         """1 for the edges of the "best" forest, [F, F] in the order of tables."""
-        order = self.layout.order
-        parents: Any = self.parents
-        edges = np.arange(len(order))[:, None] == parents[None]
-        return edges[np.ix_(order, order)].astype(float)
+        parents: Any = self.ordered_parents
+        return (np.arange(len(parents))[:, None] == parents[None]).astype(float)
 
     def with_class_probs(self, class_probs: ArrayLike) -> Self:
         """The same fit for a population with these class probabilities [K]."""
@@ -187,15 +193,56 @@ class ForestPosterior(Classifier):
         )
 
     def _scorer(self) -> Score:
-        tables, combine = prepare_ratios(self)
-        row_bytes = 8 * self.pairs.num_classes * max(len(self.layout.order), 1) ** 2
+        score, log_ratios = raise_to_powers(self.model, self.posterior.all_powers), score_forests([self])
+        power = 1.0 if self.power is None else self.power
+        return lambda arrays: add_forests(score(arrays), log_ratios(arrays)[0], power)
 
-        def log_ratio(arrays: Mapping[str, Array]) -> Array:
-            rows = find_rows(self, self.model.families, arrays)
-            return _by_blocks(lambda some: combine(log_ratios(tables, some), None), rows, row_bytes)
 
-        score = raise_to_powers(self.posterior.model, self.posterior.all_powers)
-        return add_forests(score, log_ratio, 1.0 if self.power is None else self.power)
+class Prepared(NamedTuple):
+    """What the log ratios of rows are computed from, of M fits that differ in structures and powers alone."""
+
+    parts: Parts
+    tables: PairTables
+    combines: list[Any]
+    looked_up: Array | None
+    """The tables, 0 for impossible edges, if all M are sums over pairs of numpy's categories; else None."""
+
+    def log_ratios(self, rows: PairRows) -> Array:
+        """Those of rows, [N, M, K]."""
+        if self.looked_up is not None and on_host(rows):
+            found = [one.of_tables(self.looked_up, rows.places) for one in self.combines]
+        else:
+            ratios = log_ratios(self.tables, rows)
+            found = [combine(ratios, None) for combine in self.combines]
+        return either.concatenate([one[:, None] for one in found], axis=1)
+
+
+def prepare(fits: Sequence[ForestPosterior]) -> Prepared:
+    """The tables of the pairs' predictions, and how ratios are combined."""
+    parts = forest_parts(fits[0])
+    evidence, tables = (compute(function, parts) for function in (log_evidence_ratios, pair_tables))
+    tables = tables._replace(given=Conditional(*map(without_repeats, tables.given)))
+    combines = [STRUCTURES[fit.structure](evidence, fit.ordered_parents) for fit in fits]
+    simple = on_host(tables, evidence) and all(isinstance(one, OneForest | EachParent) for one in combines)
+    if not simple or len(parts.sizes) < len(evidence):
+        return Prepared(parts, tables, combines, None)
+    column = np.repeat(np.arange(len(parts.sizes)), parts.sizes)
+    possible = np.pad((evidence != NEVER)[np.ix_(column, column)], [(0, 1), (0, 1)])
+    return Prepared(parts, tables, combines, np.where(possible, tables.counted, 0.0))
+
+
+def score_forests(fits: Sequence[ForestPosterior]) -> Callable[[Mapping[str, Array]], Sequence[Array]]:
+    """The function from rows to the log ratios of fits that differ in structures and powers alone, [M, N, K]."""
+    prepared, first = prepare(fits), fits[0]
+    row_bytes = 8 * first.pairs.num_classes * max(len(first.layout.order), 1) ** 2
+
+    def of_rows(arrays: Mapping[str, Array]) -> Sequence[Array]:
+        rows = find_rows(first, first.model.families, arrays)
+        if prepared.looked_up is not None and on_host(rows):
+            return np.moveaxis(prepared.log_ratios(rows), 1, 0)
+        return either.moveaxis(_by_blocks(prepared.log_ratios, rows, row_bytes), 1, 0)
+
+    return of_rows
 
 
 def _by_blocks(function: Callable[[PairRows], Array], rows: PairRows, row_bytes: int) -> Array:
@@ -231,11 +278,3 @@ _forest_parts = jax.jit(prepare_parts, static_argnames=("layout", "segments"))
 def forest_evidence(fit: ForestPosterior) -> Array:
     """The log evidence of each edge [F, F], in the order of tables."""
     return compute(log_evidence_ratios, forest_parts(fit))
-
-
-def prepare_ratios(fit: ForestPosterior) -> tuple[PairTables, Combine]:
-    """The tables of the pairs' predictions, and how ratios are combined."""
-    parts = forest_parts(fit)
-    evidence, tables = (compute(function, parts) for function in (log_evidence_ratios, pair_tables))
-    tables = tables._replace(given=Conditional(*map(without_repeats, tables.given)))
-    return tables, STRUCTURES[fit.structure](evidence, None if fit.parents is None else fit.chosen_edges())

@@ -8,7 +8,7 @@ changed the evidence of the edges, and None for new rows. The best forest is a m
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from bayesnb.arrays._placement import Array
 from bayesnb.numerics._log_prob import logsumexp
 from bayesnb.numerics._stable import NEVER
 from bayesnb.primitives._forest_sums import log_forest_sum
+from bayesnb.primitives._pair_sums import sum_edges, sum_parents
 
 
 def largest_branching(weights: Array) -> Array:
@@ -79,9 +80,9 @@ Combine = Callable[[Array, Array | None], Array]
 """From log ratios [N, K, D, D] and ``removed`` [N, 1, D, D] or None to the log ratio of the row, [N, K]."""
 
 
-def average(evidence: Array, edges: Array | None) -> Combine:
+def average(evidence: Array, parents: Array | None) -> Combine:
     """log Z(w r) / Z(w) over all forests, with w_ij the edge's evidence times its prior 1 / D."""
-    del edges
+    del parents
     weights = log_weights(evidence)[None, None]
     whole = log_forest_sum(weights)
 
@@ -94,31 +95,68 @@ def average(evidence: Array, edges: Array | None) -> Combine:
     return combine
 
 
-def best(evidence: Array, edges: Array | None) -> Combine:
-    """The product of the ratios of one forest's ``edges`` [D, D]."""
-    del evidence
-    forest: Array = edges
-    return lambda ratios, _: (ratios * forest[None, None]).sum(axis=(-2, -1))
+class OneForest(NamedTuple):
+    """The product of the ratios of one forest's edges, with the ``parents`` [D] of the columns, -1 for roots."""
+
+    parents: Array
+
+    @property
+    def edges(self) -> Array:
+        """True for the edges, [D, D]."""
+        return np.arange(len(self.parents))[:, None] == self.parents[None]
+
+    def __call__(self, ratios: Array, removed: Array | None) -> Array:
+        del removed
+        return (ratios * self.edges.astype(float)[None, None]).sum(axis=(-2, -1))
+
+    def of_tables(self, tables: Array, places: Array) -> Array:
+        """The same of rows of categories."""
+        return sum_edges(tables, places, self.parents)
+
+    def of_parents(self, sums: Array) -> Array:
+        """The same from the sums of each parent's edges, [N, D] to [N]."""
+        return sums.sum(axis=1)
 
 
-def aode(evidence: Array, edges: Array | None) -> Combine:
+class EachParent(NamedTuple):
     """The mean over i of the products over j of the ratios, where i is the parent of every other feature.
 
-    Webb, Boughton and Wang, Not so naive Bayes: aggregating one-dependence estimators (2005).
+    ``edges`` [D, D] are those that are possible; ``log_shares`` [D] is -inf for features that are no parents. Webb,
+    Boughton and Wang, Not so naive Bayes: aggregating one-dependence estimators (2005).
     """
-    del edges
-    possible, part = evidence[None, None] != NEVER, have_edges(evidence)
-    parents = either.where(part | ~part.any(), 0.0, -np.inf)[None, None]
 
-    def combine(ratios: Array, _: Array | None) -> Array:
-        of_parent = either.where(possible, ratios, 0.0).sum(axis=-1)
-        return logsumexp(of_parent + parents) - logsumexp(parents)
+    edges: Array
+    log_shares: Array
 
-    return combine
+    def __call__(self, ratios: Array, removed: Array | None) -> Array:
+        del removed
+        return logsumexp(either.where(self.edges[None, None], ratios, 0.0).sum(axis=-1) + self.log_shares[None, None])
+
+    def of_tables(self, tables: Array, places: Array) -> Array:
+        """The same of rows of categories."""
+        return sum_parents(tables, places, self.log_shares)
+
+    def of_parents(self, sums: Array) -> Array:
+        """The same from the sums of each parent's edges, [N, D] to [N]."""
+        return logsumexp(sums + self.log_shares[None])
+
+
+def best(evidence: Array, parents: Array | None) -> Combine:
+    """The ratios of the most probable forest."""
+    del evidence
+    return OneForest(parents)  # type: ignore[arg-type]
+
+
+def aode(evidence: Array, parents: Array | None) -> Combine:
+    """The mean over the features as the parent of all others."""
+    del parents
+    possible, part = evidence != NEVER, have_edges(evidence)
+    part = part | ~part.any()
+    return EachParent(possible, either.where(part, 0.0, -np.inf) - either.log(either.maximum(part.sum(), 1)))
 
 
 STRUCTURES: dict[str, Any] = {"average": average, "best": best, "aode": aode}
-"""By name, the functions of the evidence [D, D] of the edges, and of those of the best forest, that combine ratios."""
+"""By name, the functions of the evidence [D, D] of the edges, and of the best forest's parents, that combine ratios."""
 
 
 def log_weights(evidence: Array) -> Array:

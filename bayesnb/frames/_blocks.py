@@ -118,6 +118,12 @@ class BlocksSchema:
             statistics = part.spread(statistics, over.parts[name])
         return statistics
 
+    def recode(self, arrays: Mapping[str, Any], over: Any) -> dict[str, Any]:
+        """Rows by block, encoded under this schema, as the schema ``over``, which has more values, encodes them."""
+        for name, part in self.used.items():
+            arrays = part.recode(arrays, over.parts[name])
+        return dict(arrays)
+
 
 AnySchema = Schema | BlocksSchema
 

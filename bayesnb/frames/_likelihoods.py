@@ -22,6 +22,9 @@ from bayesnb.frames._summaries import NOTHING, ONE_VALUE, Summary, in_python, in
 from bayesnb.frames._values import why_text
 from bayesnb.frames._words import WordColumn, require_text, vectorizer_of
 
+CHOSEN = "numeric_chosen"
+"""The block of columns that are chosen to be Normal beside inferred ones."""
+
 Undecided = tuple[int, Array] | None
 """The number of rows so far, and which columns [D] are Normal and may turn out to be zeros and ones; None if none."""
 
@@ -84,7 +87,11 @@ def choose_columns(names: Sequence[str], summaries: Summaries, chosen: Chosen) -
     for name in blocks.keys() & summaries.keys():
         if vectorizer_of(chosen[name]) is not None:
             require_words(summaries[name])
-    return tuple(_column(name, summaries.get(name), chosen.get(name), blocks.get(name, "")) for name in names)
+    columns = [_column(name, summaries.get(name), chosen.get(name), blocks.get(name, "")) for name in names]
+    numbers = [column for column in columns if column.kind == "normal"]
+    if any(column.inferred for column in numbers):  # these may have several views, and a chosen likelihood is the only
+        columns = [replace(c, own_block=CHOSEN) if c.kind == "normal" and not c.inferred else c for c in columns]
+    return tuple(columns)
 
 
 def say_left_out(columns: Sequence[Column]) -> str:

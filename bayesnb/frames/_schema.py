@@ -6,7 +6,7 @@ over the categories of the joined schema, so any split of the rows gives the sam
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, repeat
@@ -204,14 +204,32 @@ class Schema:
 
     def spread(self, statistics: ModelStatistics, over: Any) -> ModelStatistics:
         """The statistics, counted under this schema, for the schema ``over``, which has more values."""
-        for block, columns in self.blocks.items():
-            pairs = list(zip(columns, over.blocks[block], strict=True))
-            if all(old.values == new.values for old, new in pairs):
-                continue
-            codes = [np.array([new.code_of[value] for value in old.values] or [0]) for old, new in pairs]
-            sizes = [max(len(new.values), 1) for _, new in pairs]
+        for block, (codes, sizes) in self._codes_in(over).items():
             statistics = statistics.with_block(block, statistics.blocks[block].spread(codes, sizes))
         return statistics
+
+    def recode(self, arrays: Mapping[str, Any], over: Any) -> dict[str, Any]:
+        """Rows by block, encoded under this schema, as the schema ``over``, which has more values, encodes them."""
+        found = dict(arrays)
+        for block, (codes, sizes) in self._codes_in(over).items():
+            x = found[block]
+            if is_sparse(x):
+                shape = x.shape[0], sizes[0]
+                found[block] = type(x)((x.data, codes[0][x.indices], x.indptr), shape)
+            else:
+                columns = [np.where(x[:, d] >= 0, each[x[:, d].astype(int)], -1) for d, each in enumerate(codes)]
+                found[block] = np.stack(columns, axis=1).astype(x.dtype)
+        return found
+
+    def _codes_in(self, over: Any) -> dict[str, tuple[list[Array], list[int]]]:
+        """The codes of the values in the schema ``over``, and how many it has, by column of blocks that have more."""
+        found = {}
+        for block, columns in self.blocks.items():
+            pairs = list(zip(columns, over.blocks[block], strict=True))
+            if any(old.values != new.values for old, new in pairs):
+                codes = [np.array([new.code_of[value] for value in old.values] or [0]) for old, new in pairs]
+                found[block] = codes, [max(len(new.values), 1) for _, new in pairs]
+        return found
 
     def _encode_array(self, X: Any) -> Any:
         arrays = {}

@@ -29,6 +29,8 @@ from bayesnb.families._base import Family, Params
 from bayesnb.families._multinomial import counts_of
 from bayesnb.fits._averaged import AveragedPosterior
 from bayesnb.fits._bootstrap import Bootstrap
+from bayesnb.forests._posterior import ForestPosterior
+from bayesnb.forests._stacked import StackedPosterior
 from bayesnb.inspection import _display_names as names
 from bayesnb.inspection._explanation import Explanation, ExplanationIntervals
 from bayesnb.model._naive_bayes import NaiveBayes, Sites
@@ -41,6 +43,9 @@ from bayesnb.results._combine import has_word_terms, mixture_terms, raise_class_
 from bayesnb.results._draws import Draws
 from bayesnb.rows import _arguments as arguments
 from bayesnb.rows._checks import columns_in, count_rows
+
+DEPENDENCE = "dependence"
+"""The name of the term of forests."""
 
 
 def explain(
@@ -60,7 +65,9 @@ def explain(
     The F features are the columns, block by block. A Multinomial block is its words and one term for the length, which
     is 0 given the parameters and corrects the exact predictive (``families._multinomial``). A MultivariateNormal
     block is one term, and so is a Multinomial block in an average over subsets of features. A missing cell adds 0. For
-    a tempered fit the class prior and the terms are multiplied by its powers.
+    a tempered fit the class prior and the terms are multiplied by its powers. Forests of dependence, as
+    ``NaiveBayesClassifier`` has by default, add one term, ``dependence``, to those of the posterior: what is left of
+    the log odds of the prediction.
 
     With ``key`` there are equal-tailed credible intervals of the contributions given the parameters theta, over draws:
     w_f (log p(x_f | k, theta) - log p(x_f | j, theta)). The exact predictive averages p over theta, so a contribution
@@ -98,10 +105,16 @@ def explain(
           log odds        +0.693
           P(ill) = 0.6667
     """
-    found, rows, known = unwrap_pipeline(fit, X)
+    whole, rows, known = unwrap_pipeline(fit, X)
+    found = without_dependence(whole)
     own_classes, own_features, own_values = names.complete_names(known, class_names, feature_names, value_names)
     _check(found, rows, key)
-    found = to_double(found)
+    depends = found is not whole
+    if key is not None and depends:
+        raise ValueError(
+            "dependence between features has no intervals: leave out key, or fit without, dependence=False"
+        )
+    found, whole = to_double((found, whole))
     arrays = {block: x if hasattr(x, "indptr") else np.asarray(x) for block, x in found.arrays(to_host(rows)).items()}
     sizes = {block: columns_in(family, arrays[block]) for block, family in found.model.families.items()}
     probs = raise_class_probs(found.model, getattr(found, "all_powers", None), class_probs(found))
@@ -116,10 +129,19 @@ def explain(
     parts = compute_rows(terms, (small.fit,), small.arrays)
     table = [_beside(small, blocks, {b: part[i] for b, part in parts.items()}) for i in (0, 1)]
     prior, contributions = _exact_log_odds(probs, table, other)
+    values = _values(found, arrays, blocks)
+    if depends:
+        added = log_odds_of(whole, arrays, other) - log_odds_of(found, arrays, other)
+        contributions = np.concatenate(
+            [contributions, np.nan_to_num(added, posinf=0.0, neginf=0.0)[:, :, None]], axis=2
+        )
+        values = np.column_stack([values, np.full(len(values), np.nan)])
+        features = {**features, DEPENDENCE: (DEPENDENCE,)}
+        blocks = {**blocks, DEPENDENCE: slice(ends[-1], ends[-1] + 1)}
     return Explanation(
         prior=prior,
         contributions=contributions,
-        values=_values(found, arrays, blocks),
+        values=values,
         intervals=None if key is None else _intervals(small, blocks, other, level, key, num_draws),
         against=other,
         level=None if key is None else level,
@@ -128,6 +150,20 @@ def explain(
         value_names=names.check_value_names(own_values, found.model.families, columns, features),
         blocks=blocks,
     )
+
+
+def without_dependence(fit: Any) -> Any:
+    """The posterior with its powers, without forests of dependence, of a fit that has some; another fit itself."""
+    if isinstance(fit, StackedPosterior):
+        return fit.alone
+    return fit.posterior if isinstance(fit, ForestPosterior) else fit
+
+
+def log_odds_of(fit: Classifier, arrays: dict[str, Array], against: int) -> Array:
+    """The log odds of checked rows, [N, K]."""
+    logs = fit.host_score(arrays).normalise()
+    with np.errstate(invalid="ignore"):
+        return logs - logs[:, [against]]
 
 
 def _check(fit: Any, X: Any, key: Any) -> None:

@@ -23,6 +23,7 @@ from bayesnb.families._base import LinearFamily, Params
 from bayesnb.families._multivariate_normal import precision_form
 from bayesnb.families._normal_known_variance import NORMAL
 from bayesnb.families._tied_columns import TiedColumns
+from bayesnb.forests._stacked import StackedPosterior
 from bayesnb.model._naive_bayes import NaiveBayes, Sites
 from bayesnb.primitives import products
 from bayesnb.results._classifier import PointEstimate, Posterior
@@ -132,6 +133,8 @@ def _forms(fit: Any) -> tuple[dict[str, Any], Array]:
     if not isinstance(fit, PointEstimate | Posterior):
         reason = ": draws are a mixture, whose log odds are not affine" if isinstance(fit, Draws) else ""
         raise ValueError(f"a form needs a PointEstimate or a Posterior, got {type(fit).__name__}{reason}")
+    if isinstance(fit, StackedPosterior):
+        raise ValueError("an average of predictions has no form: fit with method='posterior', or dependence=False")
     params = fit.params if isinstance(fit, PointEstimate) else None
     exact = params is None
     if isinstance(fit, Posterior) and fit.powers is not None and fit.model.start_powers() is None:

@@ -1,4 +1,4 @@
-"""A prediction is terms and a way to combine them: the five formulas of log p(y = k, x), [N, K].
+"""A prediction is terms and a way to combine them: the formulas of log p(y = k, x), [N, K].
 
 The terms t_nkf = log p(x_nf | y = k) are [N, K, F], those of given parameters or with the parameters integrated out.
 
@@ -7,6 +7,7 @@ The terms t_nkf = log p(x_nf | y = k) are [N, K, F], those of given parameters o
     inclusion    log p(k) + sum_f log(p_f exp(t_kf) + (1 - p_f) exp(u_f)),    u of all classes as one
     forests      log p(k) + sum_f t_kf + log Z(w r_k) / Z(w)
     draws        log (1 / S) sum_s p_s(k) exp(sum_f t_skf)
+    average      log sum_m s_m p_m(k | x),    of M of the above
 
 Powers w [F]: Zaidi, Cerquides, Carman and Webb, Alleviating naive Bayes attribute independence assumption by attribute
 weighting (2013); those of words and of the class prior: docs/theory/powers.md. Inclusion, with probabilities p [F]:
@@ -20,7 +21,7 @@ predictive that are numpy's and of a known form: log probabilities of two values
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import singledispatch
 from typing import Any, NamedTuple
 
@@ -39,7 +40,7 @@ from bayesnb.families._views import Views, by_view, start_powers
 from bayesnb.families.priors._normal_inverse_gamma import raise_student
 from bayesnb.model._naive_bayes import NaiveBayes, Sites, joint, joint_score
 from bayesnb.numerics import _dirichlet as dirichlet
-from bayesnb.numerics._log_prob import LogProb
+from bayesnb.numerics._log_prob import LogProb, logsumexp
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.products._linear_scores import predictive_tables, prepare_predictive
 from bayesnb.primitives.products._student import Student, log_student_mixture
@@ -144,14 +145,9 @@ def average_inclusion(model: NaiveBayes, pooled: Mapping[str, Family], log_odds:
     return joint_score(model.class_mean(), scores)
 
 
-def add_forests(score: Score, log_ratio: Callable[[Any], Array], power: Array | float) -> Score:
-    """A score of the features as if they were independent, and the log ratio [N, K] of forests times its power."""
-
-    def of_rows(arrays: Any) -> LogProb:
-        found = score(arrays)
-        return LogProb(found.finite + power * log_ratio(arrays), found.zeros)
-
-    return of_rows
+def add_forests(score: LogProb, log_ratio: Array, power: Array | float) -> LogProb:
+    """The score of rows whose features are independent, and the log ratio of forests [N, K] times its power."""
+    return LogProb(score.finite + power * log_ratio, score.zeros)
 
 
 def average_draws(of_draw: Callable[[Sites], LogProb], draws: Sites) -> LogProb:
@@ -164,6 +160,16 @@ def average_draws(of_draw: Callable[[Sites], LogProb], draws: Sites) -> LogProb:
     first, rest = jax.tree.map(lambda a: a[0], draws), jax.tree.map(lambda a: a[1:], draws)
     total, _ = jax.lax.scan(add, of_draw(first), rest)
     return LogProb(total.finite - jnp.log(leading_size(draws)), total.zeros)
+
+
+def average_predictions(parts: Sequence[LogProb], shares: Array) -> LogProb:
+    """log sum_m s_m p_m(k | x), [N, K], of M scores with these shares [M]."""
+    return LogProb(log_average([part.normalise() for part in parts], shares), None)
+
+
+def log_average(logs: Sequence[Array], shares: Array) -> Array:
+    """log sum_m s_m exp(logs_m), of M tables."""
+    return logsumexp(either.concatenate([one[..., None] for one in logs], axis=-1) + either.log(shares))
 
 
 @singledispatch

@@ -17,6 +17,7 @@ import numpy as np
 
 from bayesnb.arrays import _either as either
 from bayesnb.arrays import _limits as limits
+from bayesnb.arrays._cells import stack_rows
 from bayesnb.arrays._compute import find_cpu_rows, read_as_numpy
 from bayesnb.arrays._own_primitives import checked, refuse
 from bayesnb.arrays._placement import Array, as_array, is_traced, on_host
@@ -89,6 +90,14 @@ class LabelledRows:
     def select(self, rows: Any) -> Self:
         """Some of the rows, by a slice, a mask or their positions; sparse blocks too."""
         return replace(self, arrays={b: x[rows] for b, x in self.arrays.items()}, labels=self.labels.rows(rows))
+
+    def above(self, other: Self) -> Self:
+        """These numpy rows, and those of another after them."""
+        arrays = {block: stack_rows(x, other.arrays[block]) for block, x in self.arrays.items()}
+        weighted = self.labels.weight is not None or other.labels.weight is not None
+        weight = np.append(self.weight(), other.weight()) if weighted else None
+        labels = Labels(np.append(self.labels.y, other.labels.y), weight)
+        return replace(self, arrays=arrays, labels=labels)
 
     def drop_unused(self) -> Self:
         """The rows of positive weight; on a device all rows, with cells of 0 in the others."""

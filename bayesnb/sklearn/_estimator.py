@@ -13,7 +13,6 @@ import pandas as pd
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayesnb.arrays._placement import is_sparse
 from bayesnb.arrays._typing import ArrayLike, ByColumn, ByLabel, LabelsLike, Rows, Table
 from bayesnb.families import Family
 from bayesnb.frames._blocks import AnySchema
@@ -25,13 +24,14 @@ from bayesnb.frames._series import Array, Frame, label
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.results._classifier import Classifier
 from bayesnb.results._decisions import decide
-from bayesnb.rows._arguments import check_factors
-from bayesnb.rows._model_statistics import ModelStatistics, discount, merge, places_of
+from bayesnb.rows._model_statistics import ModelStatistics
 from bayesnb.rows._sufficient_statistics import follow
 from bayesnb.sklearn import _settings as settings
-from bayesnb.sklearn._incremental import IncrementalClassifier, Which
+from bayesnb.sklearn._incremental import IncrementalClassifier
+from bayesnb.sklearn._kept_rows import KeptRows
+from bayesnb.sklearn._learn_rows import learn_rows
+from bayesnb.sklearn._learned import Learned, describe_learned
 from bayesnb.sklearn._rows import add_batch, check_features, check_rows, take_away, takes_counts
-from bayesnb.validation._temper import temper_fitted
 
 
 class NaiveBayesClassifier(IncrementalClassifier):
@@ -55,7 +55,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
     Args:
         likelihoods: `auto`: for each column of a frame the likelihood that suits its values, as ``infer_likelihoods``
             shows; for an array Bernoulli for each column of zeros and ones in 10 or more rows, and numbers for all
-            others (see ``temper``). Or one of `bernoulli`, `categorical` (codes 0, 1, ...), `normal`, `histogram`
+            others. Or one of `bernoulli`, `categorical` (codes 0, 1, ...), `normal`, `histogram`
             (numbers of any distribution), `poisson`, `multinomial`, `words` or `character n-grams` (of columns of text)
             for all columns; a list of them, one per column; a dict of them, or of families or vectorizers, by name or
             by patterns such as `pixel_*`; `auto` chooses for other columns, and columns that share one family object
@@ -63,9 +63,12 @@ class NaiveBayesClassifier(IncrementalClassifier):
             ``nb.MultivariateNormal()``, for all columns as one block; or a ``NaiveBayes`` with its own priors, such as
             ``nb.from_numpyro`` gives, whose blocks are the columns in its order, or blocks by name. A column that is
             `skip` is left out. For blocks a list, or a dict by block, of any of these.
-        method: `posterior`, the exact posterior predictive; `map`, the joint mode; `mle`; `nuts`; `empirical`, the
-            posterior under a learned prior, which on pixels and words may predict worse (see ``fit_empirical``);
-            `averaged`, the average over all subsets of features.
+        method: `default`, the best probabilities that we know of (docs/probabilities.md): inferred numbers are
+            ``nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram())``, each column and view has a power, learned from
+            exact leave-one-out predictions, and the prediction is averaged with those of forests of dependence, with
+            learned shares (``nb.StackedPosterior``). `posterior`, the exact posterior predictive, with nothing learned;
+            `map`, the joint mode; `mle`; `nuts`; `empirical`, the posterior under a learned prior, which on pixels and
+            words may predict worse (see ``fit_empirical``); `averaged`, the average over all subsets of features.
         class_prior: Class probabilities: `uniform`, [K] in the order of ``classes_``, or a dict by label; the default
             learns them. ``predict_proba(X, class_prior=...)`` and ``with_class_prior`` change them after a fit.
         class_weight: `balanced`, or a dict of weights by label, 1 for labels that it leaves out: p(y = k) becomes
@@ -77,15 +80,16 @@ class NaiveBayesClassifier(IncrementalClassifier):
             use (count + l) / (n + l C); pseudo-rows for numbers. `histogram` averages over its own.
         forgetting: The factor in [0, 1] by which each row of ``partial_fit`` discounts all rows before it, in order; 1
             forgets nothing. ``fit`` counts all rows alike. ``nb.fit_forgetting`` learns it.
-        temper: Learn one power (True) or one per feature (`per_feature`) from the exact leave-one-out predictions, to
-            reduce over-confidence if features depend on each other; for `posterior` and `empirical`. None: where `auto`
-            found numbers, for `posterior`, ``fit`` learns powers per feature of all columns, and the numbers are
-            ``nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram())``, for the best probabilities on small tables
-            (docs/probabilities.md); but Normal if another column is chosen to be `normal`. False: the exact posterior,
-            with Normal numbers and no powers. So it is by default, too, with more than 30 classes, or where N rows, K
-            classes and F columns and views make N (K - 1) F exceed 4 million, so that learning takes long; beside
-            sparse Bernoulli blocks; and in ``partial_fit`` if its first batch has fewer than 50 rows. It keeps the
-            cells of that batch, without powers: ``nb.temper(clf, X, y, per_feature=True)`` learns them at the end.
+        temper: None: what the method learns. True or `per_feature`: only one power, or one per feature, and numbers are
+            Normal; for `default`, `posterior` and `empirical`. False: none. Of many rows powers are learned on a part
+            (``nb.temper``), and where N (K - 1) F^2 is large features of a block share one.
+        dependence: Which parts `default` averages. None: the posterior, the most probable forest of dependence, and the
+            mean over those with one parent for all ("aode"), where their pairs are affordable: with S categories and
+            segments of all columns, up to K S^2 of 20 million. False: the posterior alone. `forest` or `aode`: that
+            part alone.
+        keep_rows: Whether ``partial_fit`` keeps rows, from which powers and dependence are learned again: all of them
+            up to 10,000, and then so many of each class. ``fit`` keeps none, and ``save`` writes none. Without rows
+            the powers of the first fit remain, without dependence.
         missing: None: whether a cell is missing says nothing of the class. `informative`: it does, and is a Bernoulli
             feature of its own, "age is missing", of each column with missing cells in the first rows, also if its
             likelihood leaves it out, but not if `skip` does. Or a dict of `informative` and None by column, pattern or
@@ -94,7 +98,8 @@ class NaiveBayesClassifier(IncrementalClassifier):
 
     Attributes:
         classes_, class_count_: Labels [K], sorted, and the sums of their rows' weights.
-        fit_: The result of the method: a ``Posterior``, ``PointEstimate`` or ``Draws``.
+        fit_: The result of the method, such as a ``StackedPosterior``, ``Posterior`` or ``Draws``.
+        learned_: What was learned, in words, with the powers of columns and the parts' shares.
         likelihoods_: The likelihood of each column, or `skip`, by name; `normal` also where it is one of three views.
         statistics_: The sufficient statistics; ``partial_fit`` merges more into them.
         missing_evidence_: How much the class explains which cells are missing, by column (``missing``): the log Bayes
@@ -113,20 +118,26 @@ class NaiveBayesClassifier(IncrementalClassifier):
     fit_: Classifier
     _declared = False
     """Whether ``classes`` of ``partial_fit`` are all there will be."""
+    _kept: KeptRows | None = None
+    """Rows of ``partial_fit`` from which powers are learned."""
+    _num_learned = 0
+    """The number of rows from which powers were learned; 0 for none."""
 
-    _rows = check_rows
+    _rows, _learn = check_rows, learn_rows
 
     def __init__(
         self,
         likelihoods: str | Family | NaiveBayes | Sequence[object] | ByColumn = AUTO,
         *,
-        method: str = "posterior",
+        method: str = "default",
         class_prior: ArrayLike | ByLabel[float] | None = None,
         class_weight: str | ByLabel[float] | None = None,
         smoothing: float = 1.0,
         forgetting: float = 1.0,
         temper: bool | str | None = None,
+        dependence: bool | str | None = None,
         missing: str | ByColumn | None = None,
+        keep_rows: bool = True,
         random_state: int | np.random.RandomState | None = None,
         num_samples: int = 1000,
     ) -> None:
@@ -137,14 +148,16 @@ class NaiveBayesClassifier(IncrementalClassifier):
         self.smoothing = smoothing
         self.forgetting = forgetting
         self.temper = temper
+        self.dependence = dependence
         self.missing = missing
+        self.keep_rows = keep_rows
         self.random_state = random_state
         self.num_samples = num_samples
 
     def partial_fit(
         self, X: Table, y: LabelsLike, classes: LabelsLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Fit these rows together with all earlier rows, unless ``temper`` is set; see ``IncrementalClassifier``.
+        """Fit these rows together with all earlier rows; see ``IncrementalClassifier``.
 
         Classes need not be declared: one that appears later joins, and the fit is that of all classes declared in the
         first call, without a second look at earlier rows. Labels of a ``class_prior`` by label are known from the
@@ -152,20 +165,22 @@ class NaiveBayesClassifier(IncrementalClassifier):
         add some, and are then all.
 
         Likelihoods are inferred from the first rows and kept, with a warning where all rows together suggest others;
-        priors that follow from the data are those of all rows so far, as in a fit of them.
-        Powers that ``fit`` has learned are left out, with a warning, and views of numbers keep their cells.
-        With declared likelihoods any split into batches, in any order, gives the fit of all rows; `histogram` keeps the
-        edges that it finds in the first batch, so give a large one, or ``nb.Histogram(edges=...)``. With ``forgetting``
-        each row discounts all rows before it, those of its own batch as well, so that any split of rows in order is the
-        same.
+        priors that follow from the data are those of all rows so far, as in a fit of them. With declared likelihoods
+        any split into batches, in any order, gives the fit of all rows: bins, powers and dependence, too, while no more
+        than 10,000 rows have come, all of which are kept (``keep_rows``). Then bins are fixed, and powers and
+        dependence are learned on the rows that are kept. Each call takes as long as learning from these: for rows one
+        by one use ``method="posterior"``, or ``keep_rows=False``. A `histogram` of `posterior` keeps the edges that it
+        finds in the first batch, so give a large one, or ``nb.Histogram(edges=...)``. With ``forgetting`` each row
+        discounts all rows before it, those of its own batch as well, so that any split of rows in order is the same.
         """
         return add_batch(self, X, y, classes, sample_weight)
 
     def forget(self, X: Table, y: LabelsLike, sample_weight: ArrayLike | None = None) -> Self:
         """Take rows away that were fitted: what remains is the fit without them, to rounding (``nb.subtract``).
 
-        Likelihoods, categories and classes stay those of all rows that were ever fitted; a class without rows left is
-        one that no row shows.
+        Powers are learned again if ``partial_fit`` has kept rows, else those of all rows remain. Likelihoods,
+        categories and classes stay those of all rows that were ever fitted; a class without rows left is one that no
+        row shows.
 
         Args:
             X: Rows [N, D] that were among the fitted ones, encoded as they were.
@@ -173,7 +188,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
             sample_weight: The weights [N] with which they were fitted.
 
         Raises:
-            ValueError: if these rows cannot have been fitted, or powers were learned; the fit stays as it was.
+            ValueError: if these rows cannot have been fitted; the fit stays as it was.
         """
         check_is_fitted(self, "fit_")
         return take_away(self, X, y, sample_weight)
@@ -247,26 +262,19 @@ class NaiveBayesClassifier(IncrementalClassifier):
                 "fit again, or set it back and set clf.fit_ = clf.fit_.with_class_probs(...)"
             )
 
-    def learned(
+    def _fit_counted(
         self,
         schema: Schema,
         classes: Array,
-        model: NaiveBayes,
         statistics: ModelStatistics,
-        some: tuple[Rows, Array] | None = None,
+        learned: settings.Plan,
+        some: KeptRows | None,
     ) -> Self:
         """Fit the statistics of rows with this schema and these classes, counted under the ``specification``.
 
-        Where the default learns powers, these are from ``some`` of the rows, encoded, and their classes' numbers.
-
-        Raises:
-            ValueError: if ``temper`` is set, which needs all rows.
+        Powers and dependence are learned, as planned, on ``some`` of the rows.
         """
-        if self.temper:
-            raise ValueError("temper needs all rows at once: fit them in Python, or use nb.temper after the fit")
-        self._set(schema, classes, model, statistics)
-        if some is not None:
-            self.fit_ = temper_fitted(self.fit_, *some, per_feature=True)
+        self._set(schema, classes, learned.model, statistics, learned, some)
         self.n_features_in_ = len(schema.names)
         self.feature_names_in_ = np.array(schema.names, dtype=object)
         return self
@@ -291,6 +299,12 @@ class NaiveBayesClassifier(IncrementalClassifier):
         return dict(zip(self.schema_.names, self.schema_.kinds, strict=True))
 
     @property
+    def learned_(self) -> Learned:
+        """What the fit learned besides the posterior: its parts, and powers of the columns."""
+        check_is_fitted(self, "fit_")
+        return describe_learned(self.fit_, self.schema_.names_by_block, self._num_learned)
+
+    @property
     def missing_evidence_(self) -> dict[str, float]:
         """log p(missing | y) / p(missing) of each column whose missing cells are informative, by its name.
 
@@ -312,7 +326,9 @@ class NaiveBayesClassifier(IncrementalClassifier):
         counts = Counter(self.likelihoods_.values())
         left_out = counts.pop(SKIP, 0)
         kinds = [f"{count} {kind}" for kind, count in counts.most_common()]
-        return f"{parameters}: {', '.join([*kinds, *([f'{left_out} left out'] if left_out else [])])}"
+        columns = ", ".join([*kinds, *([f"{left_out} left out"] if left_out else [])])
+        learned = self.learned_.summary
+        return f"{parameters}: {columns}{learned and '; '}{learned}"
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -322,33 +338,6 @@ class NaiveBayesClassifier(IncrementalClassifier):
         tags.input_tags.allow_nan = not (whole_rows or self.likelihoods == "multinomial")
         tags.input_tags.positive_only = tags.classifier_tags.poor_score = takes_counts(self)
         return tags
-
-    def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, which: Which) -> None:
-        settings.require_temper(self.temper, self.method)
-        check_factors(self.forgetting, [], "forgetting")
-        more = which == "more"
-        earlier = (self.schema_, getattr(self, "_summaries", None)) if more else (None, None)
-        given, summaries = settings.schema_of(X, self.likelihoods, self.missing, *earlier)
-        encoded = given.encode(X)
-        powers: bool | str = False
-        if more:
-            model = self._model(given, classes, views=settings.has_views(self.schema_, self.fit_.model), again=True)
-        else:
-            asked = self.method, self.smoothing, given, classes, self.class_prior, self.likelihoods
-            sparse = [block for block, x in encoded.items() if is_sparse(x)] if isinstance(encoded, dict) else []
-            of_rows: dict[str, Any] = {"num_rows": len(codes), "sparse": sparse, "first_batch": which == "first"}
-            model, powers = settings.plan(*asked, temper=self.temper, **of_rows)
-        schema, statistics = given.count(model, encoded, codes, weight)
-        if schema is not given:
-            model = self._model(schema, classes, views=settings.has_views(given, model), again=more)
-        if more:
-            before = self.schema_.spread(self.statistics_.named(None), schema)
-            if len(classes) > len(self.classes_):
-                before = before.spread_classes(places_of(classes.tolist(), self.classes_.tolist()))
-            statistics = merge(discount(before, float(self.forgetting) ** len(codes)), statistics)
-        self._set(schema, classes, model, statistics, powers, (encoded, codes, weight))
-        self._summaries = summaries
-        self._declared = self._declared and more
 
     def _model(self, schema: AnySchema, classes: Array, *, views: bool, again: bool = False) -> NaiveBayes:
         """The specification for this schema and these classes; ``again`` so that statistics merge with the fitted."""
@@ -362,12 +351,12 @@ class NaiveBayesClassifier(IncrementalClassifier):
         classes: Array,
         model: NaiveBayes,
         statistics: ModelStatistics,
-        powers: bool | str = False,
-        rows: tuple[Any, ...] = (),
+        learned: settings.Plan | Classifier,
+        rows: KeptRows | None = None,
     ) -> None:
-        """Fit, learn ``powers`` from the rows, then set the fitted attributes, so that an error leaves them unchanged.
+        """Fit, learn from the rows, then set the fitted attributes, so that an error leaves them unchanged.
 
-        ``rows`` are those of the statistics, encoded, with their classes' numbers and their weights.
+        ``rows`` are those of the statistics, or a part. Powers may also be those of an earlier fit.
         """
         options: dict[str, Any] = {}
         if self.method == "nuts":
@@ -375,8 +364,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
             options = {"key": key, "num_samples": self.num_samples, "progress_bar": False}
         weight = settings.weight_by_class(self.class_weight, classes)
         fit: Any = settings.FITS[self.method](model, statistics=statistics.named(None), **options)
-        if powers:
-            fit = temper_fitted(fit, *rows, per_feature=powers == "per_feature")
+        fit, num_learned = settings.learn(fit, learned, rows.given if rows is not None else ())
         fit = fit if weight is None else settings.weigh_classes(fit, weight)
         self.classes_, self.schema_, self.statistics_ = classes, schema, statistics.named(names_of(classes))
-        self.fit_, self.prior_of_fit_ = fit, self.class_prior
+        self.fit_, self.prior_of_fit_, self._num_learned = fit, self.class_prior, num_learned

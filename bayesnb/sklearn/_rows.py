@@ -16,7 +16,6 @@ from sklearn.utils import check_array, validation
 from sklearn.utils.validation import validate_data
 
 from bayesnb.arrays._placement import fill_masked, is_traced
-from bayesnb.arrays._user_warnings import warn
 from bayesnb.frames._blocks import Blocks, BlocksSchema
 from bayesnb.frames._choices import AUTO, refuse_words, takes_sparse
 from bayesnb.frames._classes import codes_among, plain_labels
@@ -26,7 +25,9 @@ from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.rows._arguments import check_factors
 from bayesnb.rows._model_statistics import subtract
 from bayesnb.sklearn._incremental import drop_zero_weights, fade_weights, known_classes
-from bayesnb.sklearn._settings import has_powers, has_views, schema_of
+from bayesnb.sklearn._kept_rows import KeptRows
+from bayesnb.sklearn._learn_rows import plan_rows
+from bayesnb.sklearn._settings import has_views, schema_of
 
 SPARSE_FORMATS = ["csr", "csc"]
 
@@ -107,16 +108,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 def add_batch(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> Any:
     """The estimator, fitted to these rows as well; see its ``partial_fit``."""
-    if estimator.temper:
-        raise ValueError(
-            "temper looks at all rows again, which partial_fit does not keep: use fit, or temper=False and "
-            "nb.temper(clf, X, y) at the end"
-        )
     fitted = estimator.__sklearn_is_fitted__()
-    if fitted and has_powers(estimator.fit_):
-        warn(
-            "the powers that fit learned need all rows, and are left out from now on: with temper=False fit learns none"
-        )
     check_factors(estimator.forgetting, [], "forgetting")
     if estimator.forgetting != 1 and y is not None:
         sample_weight = fade_weights(estimator.forgetting, y, sample_weight)
@@ -130,11 +122,6 @@ def add_batch(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any) 
 
 def take_away(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     """The estimator without these rows; see its ``forget``."""
-    if estimator.temper or has_powers(estimator.fit_):
-        raise ValueError(
-            "the fit learned powers from the rows that are to be forgotten, and others need all rows again: fit "
-            "the others, or use temper=False, forget and then nb.temper(clf, X, y) with the others"
-        )
     if estimator.forgetting != 1:
         raise ValueError(
             f"the weights of earlier rows have faded under forgetting={estimator.forgetting!r}, so they cannot be "
@@ -145,14 +132,22 @@ def take_away(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     codes, views = codes_among(classes, labels), has_views(schema, estimator.fit_.model)
     given, _ = schema_of(rows, estimator.likelihoods, estimator.missing, schema)
     model = estimator._model(given, classes, views=views, again=True)
-    counted, part = given.count(model, given.encode(rows), codes, weight)
+    batch = KeptRows.of(given.encode(rows), codes, weight, len(classes))
+    counted, part = given.count(model, *batch.given)
     if counted != schema:
         raise DataError(
             "the rows to forget hold a category that no fitted row had, or such a word, so they cannot have been "
             "fitted: give rows that were"
         )
-    model = estimator._model(schema, classes, views=views, again=True)
-    estimator._set(schema, classes, model, subtract(estimator.statistics_.named(None), part))
+    left, kept = subtract(estimator.statistics_.named(None), part), estimator._kept
+    model, learned = estimator._model(schema, classes, views=views, again=True), estimator.fit_
+    if kept is not None:
+        kept = kept.without(batch)
+        learned = plan_rows(estimator, schema, classes, kept)
+        if kept.whole:  # bins are found again
+            model, (_, left) = learned.model, schema.count(learned.model, *kept.given)
+    estimator._set(schema, classes, model, left, learned, kept)
+    estimator._kept = kept
     return estimator
 
 

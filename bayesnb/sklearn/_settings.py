@@ -6,19 +6,24 @@ One rule for the estimator, for files and for comparisons.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._placement import Array
+from bayesnb.arrays._user_warnings import warn
 from bayesnb.families import Family
 from bayesnb.families._views import shares, start_powers, with_views
 from bayesnb.fits._averaged import feature_inclusion, fit_averaged
 from bayesnb.fits._closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits._empirical import fit_empirical
 from bayesnb.fits._nuts import fit_nuts
+from bayesnb.forests._posterior import ForestPosterior
+from bayesnb.forests._stacked import COLUMNS, StackedPosterior
 from bayesnb.frames._blocks import AnySchema, BlocksSchema, make_schema
 from bayesnb.frames._choices import with_indicators
 from bayesnb.frames._columns import MISSING
@@ -27,13 +32,16 @@ from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.results._classifier import Classifier, PointEstimate, Posterior
 from bayesnb.results._draws import Draws
 from bayesnb.rows._arguments import check_class_probs, is_number
+from bayesnb.rows._part import part_size
 from bayesnb.rows._sufficient_statistics import ModelStatistics
-from bayesnb.validation._leave_one_out import one_in
+from bayesnb.validation._default import fit_default
+from bayesnb.validation._temper import temper_fitted
 
 BOUNDS = (1e-100, 1e15)
 """Range of positive smoothing; outside it, rounding loses the pseudo-counts or the counts."""
 
 FITS: dict[str, Callable[..., Classifier]] = {
+    "default": fit_posterior,
     "posterior": fit_posterior,
     "map": fit_map,
     "mle": fit_mle,
@@ -48,12 +56,10 @@ COMPARED_AS = {"full Bayes": "posterior", "learned prior": "empirical", "MAP": "
 TEMPERED = ("tempered", "feature weights", "temper", "per_feature")
 """Names of tempered fits elsewhere; here it is an argument."""
 
-MOST_CLASSES, MOST_CELLS, MOST_PRODUCTS = 30, 1 << 22, 2_000_000_000
-"""Powers of single features are learned by default if there are no more classes, and if the rows' evidence, N (K - 1) F
-numbers, and its products with itself, F times as many, are no more: what takes seconds."""
-
-FEWEST_ROWS = 50
-"""A first batch of fewer rows is too small to find cells in."""
+PARTS: dict[bool | str | None, tuple[str, ...]] = {
+    None: (COLUMNS, "best", "aode"), False: (COLUMNS,), "forest": ("best",), "aode": ("aode",)
+}  # fmt: skip
+"""The parts of the default by what ``dependence`` may be."""
 
 
 def missing_evidence(schema: AnySchema, model: NaiveBayes, statistics: ModelStatistics) -> dict[str, float]:
@@ -169,8 +175,17 @@ def require_temper(how: Any, method: str) -> None:
     """Raise ValueError if the fits of the method cannot be tempered so."""
     if how is not None and how not in (True, False, "per_feature"):
         raise ValueError(f"temper must be True, False, 'per_feature' or None, got {how!r}")
-    if how and method not in ("posterior", "empirical"):
-        raise ValueError(f"temper needs method 'posterior' or 'empirical', got '{method}'")
+    if how and method not in ("default", "posterior", "empirical"):
+        raise ValueError(f"temper needs method 'default', 'posterior' or 'empirical', got '{method}'")
+
+
+def require_dependence(dependence: Any, method: str, temper: Any) -> None:
+    """Raise ValueError for an unknown dependence, and one beside a method or powers that learn none."""
+    if not (dependence is None or isinstance(dependence, bool | str)) or dependence not in PARTS:
+        raise ValueError(f"dependence must be None, False, 'forest' or 'aode', got {dependence!r}")
+    if dependence and (method != "default" or temper is not None):
+        other = f"method '{method}'" if method != "default" else f"temper={temper!r}"
+        raise ValueError(f"dependence={dependence!r} is learned by method 'default' with temper=None, got {other}")
 
 
 def schema_of(
@@ -225,6 +240,18 @@ def specification(
     return NaiveBayes(families, num_classes=len(classes), class_probs=ordered_probs(class_prior, classes))
 
 
+class Plan(NamedTuple):
+    """The model, and what is learned: powers, and forests of dependence in an average.
+
+    ``powers`` are False for none, True for one of all features, or the blocks of which each feature has its own, and
+    any other block has one. ``parts`` are those of ``StackedPosterior``, () for no average and no forests.
+    """
+
+    model: NaiveBayes
+    powers: bool | frozenset[str] = False
+    parts: tuple[str, ...] = ()
+
+
 def plan(
     method: Any,
     smoothing: Any,
@@ -235,27 +262,55 @@ def plan(
     *,
     num_rows: int,
     temper: bool | str | None,
+    dependence: bool | str | None = None,
     sparse: Collection[str] = (),
-    first_batch: bool = False,
-) -> tuple[NaiveBayes, bool | str]:
-    """The ``specification``, and which powers are learned from so many rows, as ``temper`` says.
+) -> Plan:
+    """The ``specification``, and what is learned from so many rows, as ``temper`` and ``dependence`` say.
 
-    If nothing else was asked, inferred numbers have three views and every feature a power, where that takes seconds and
-    each of the blocks that are ``sparse`` matrices is one feature. A ``first_batch``, whose fit is to be changed by
-    others, has views and no powers.
+    The method "default" sees inferred numbers by three views and learns powers, of each feature where that takes
+    seconds; ``sparse`` blocks and the widest of the others have one if it takes longer. It averages the predictions
+    with those of forests. Nothing is learned for a model that was given.
     """
     make = partial(specification, method, smoothing, schema, classes, class_prior, likelihoods)
-    numbers = [column for columns in schema.blocks.values() for column in columns if column.kind == "normal"]
-    if temper is not None or method != "posterior" or not any(column.inferred for column in numbers):
-        return make(), temper or False
-    if first_batch:
-        return make(views=num_rows >= FEWEST_ROWS), False
-    model, widths = make(views=True), {block: len(names) for block, names in schema.names_by_block.items()}
-    features = sum(len(start_powers(family, widths[block])) for block, family in model.families.items())
-    cells = num_rows // one_in(num_rows) * (len(classes) - 1) * features
-    dense = all(model.families[block].one_feature for block in sparse)
-    learns = dense and len(classes) <= MOST_CLASSES and cells <= MOST_CELLS and cells * features <= MOST_PRODUCTS
-    return (model, "per_feature") if learns else (make(), False)
+    learns = method == "default" and temper is None and not isinstance(likelihoods, NaiveBayes)
+    model = make(views=learns)
+    if temper is True or not (learns or temper):
+        return Plan(model, temper is True)
+    widths = {block: len(names) for block, names in schema.names_by_block.items()}
+    sizes = {block: len(start_powers(family, widths[block])) for block, family in model.families.items()}
+    if not learns:
+        return Plan(model, frozenset(sizes))
+    return Plan(model, _by_feature(sizes, num_rows, len(classes), sparse), PARTS[dependence])
+
+
+def _by_feature(sizes: Mapping[str, int], num_rows: int, num_classes: int, sparse: Collection[str]) -> frozenset[str]:
+    """The blocks of which each feature has a power of its own; ``sizes`` are the numbers of their features."""
+    found = {block: 1 if block in sparse else size for block, size in sizes.items()}
+    while (most := max(found.values())) > 1:
+        num_powers = sum(found.values())
+        if part_size(num_rows, num_classes, num_powers) * (num_classes - 1) * num_powers**2 <= limits.MOST_PRODUCTS:
+            break
+        found[next(block for block in found if found[block] == most)] = 1
+    return frozenset(block for block, size in found.items() if size == sizes[block])
+
+
+def learn(fit: Any, learned: Plan | Classifier, rows: tuple[Any, ...]) -> tuple[Any, int]:
+    """The fit with what is planned, and on how many of its rows it was learned; or with the powers of an earlier fit.
+
+    An earlier fit that kept no rows has counted no pairs with the new ones, so that its forests are left out.
+    """
+    if isinstance(learned, Classifier):
+        if isinstance(learned, StackedPosterior | ForestPosterior):
+            warn(
+                "fit keeps no rows, so the dependence between columns that it learned is left out from now on: use "
+                "partial_fit from the first rows on, or dependence=False"
+            )
+        return (replace(fit, powers=getattr(learned, "posterior", learned).powers) if has_powers(learned) else fit), 0
+    if learned.powers is False or not rows:
+        return fit, 0
+    if learned.powers is True:
+        return temper_fitted(fit, *rows, per_feature=False), len(rows[1])
+    return fit_default(fit, *rows, by_feature=learned.powers, structures=learned.parts)
 
 
 def has_views(schema: AnySchema, model: NaiveBayes) -> bool:
@@ -270,6 +325,7 @@ def inferred_blocks(schema: AnySchema) -> set[str]:
 
 def has_powers(fit: Classifier) -> bool:
     """Whether powers of the features were learned from the rows of the fit."""
+    fit = getattr(fit, "posterior", fit)  # of forests
     if not isinstance(fit, Posterior) or fit.powers is None:
         return False
     start = fit.prior.start_powers()

@@ -12,15 +12,25 @@ from choosing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bayesnb.arrays._typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.fits._mixture_proportions import find_proportions
+from bayesnb.forests._stacked import StackedPosterior
 from bayesnb.results._classifier import Posterior
 from bayesnb.rows import _arguments as arguments
-from bayesnb.validation._leave_one_out import fitted_rows, left_out_log_ratios, prior_and_words, softmax
+from bayesnb.rows._labelled_rows import LabelledRows
+from bayesnb.validation._leave_one_out import fitted_rows
+from bayesnb.validation._ratio_table import (
+    count_features,
+    left_out_log_ratios,
+    part_of,
+    prior_and_words,
+    softmax,
+)
 
 CONCENTRATION = 3.0
 """Of the Dirichlet prior of the weights: 2 to 9 gave the same log loss, and 1 is no guard where rows are few."""
@@ -56,27 +66,34 @@ def stacking_weights(
     """
     fits = [posteriors] if isinstance(posteriors, Posterior) else list(posteriors)
     for fit in fits:
-        if not isinstance(fit, Posterior):
+        if not isinstance(fit, Posterior) or isinstance(fit, StackedPosterior):
             raise ValueError(f"stacking_weights takes Posteriors, as fit_posterior returns, got {type(fit).__name__}")
     if len(fits) < 2 or len({len(fit.statistics.class_counts) for fit in fits}) > 1:
         raise ValueError(f"stacking_weights takes two or more fits with the same classes, got {len(fits)} fits")
     arguments.require_known("stacking_weights", *fits, X, y, sample_weight)
     arguments.require_integer_labels("stacking_weights takes", y)
-    tables = [_left_out_nats(fit, X, y, sample_weight) for fit in fits]
-    nats = np.stack([nats for nats, _ in tables], axis=1)
-    probs = np.exp(nats.min(axis=1, keepdims=True) - nats)  # p_m(y_i | x_i) of M fits, each row relative to its largest
-    return find_proportions(probs, np.full(len(fits), CONCENTRATION - 1.0), weight=np.asarray(tables[0][1])).probs
+    rows = [fitted_rows(fit, X, y, sample_weight) for fit in fits]
+    num_powers = max(sum(count_features(some, True).values()) for some in rows)  # all fits judge the same part
+    tables = [_left_out_nats(fit, part_of(fit, some, num_powers)) for fit, some in zip(fits, rows, strict=True)]
+    return find_shares(np.stack([nats for nats, _ in tables], axis=1), np.asarray(tables[0][1]))
 
 
-def _left_out_nats(fit: Posterior, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array]:
+def find_shares(nats: Array, weight: Array) -> Array:
+    """The weights [M] of fits under which rows of this ``weight`` [N] have -log p(y | x) of ``nats`` [N, M]."""
+    probs = np.exp(nats.min(axis=1, keepdims=True) - nats)  # p_m(y_i | x_i), each row relative to its largest
+    return find_proportions(probs, np.full(nats.shape[1], CONCENTRATION - 1.0), weight=weight).probs
+
+
+def _left_out_nats(fit: Posterior, rows: LabelledRows) -> tuple[Array, Array]:
     """-log p(y_i | x_i, D without i) under the powers of the fit, and the weight of these rows, [N] each."""
-    table = left_out_log_ratios(fit, fitted_rows(fit, X, y, sample_weight), by_feature=True)
+    table = left_out_log_ratios(fit, rows, by_feature=True)
     start = fit.prior.start_powers() or {}
     powers = [
         np.ones(size) if fit.powers is None else _relative(np.asarray(fit.powers[name]), start.get(name), size)
         for name, size in table.sizes.items()
     ]
-    _, nats = softmax(prior_and_words(table, fit.all_powers) + table.ratios @ np.concatenate([np.zeros(0), *powers]))
+    table = replace(table, prior=prior_and_words(table, fit.all_powers))
+    _, nats = softmax(table.joint(np.concatenate([np.zeros(0), *powers])))
     return nats, table.weight
 
 

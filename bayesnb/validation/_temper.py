@@ -23,44 +23,38 @@ others' powers then given these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Iterable
 from copy import copy
 from dataclasses import replace
-from operator import itemgetter
 from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy  # scipy.optimize is loaded on first use
 
 from bayesnb.arrays import _either as either
 from bayesnb.arrays._compute import interpret
 from bayesnb.arrays._loops import one_blas_thread
-from bayesnb.arrays._placement import Array, is_traced, promote_dtypes
+from bayesnb.arrays._placement import is_traced, promote_dtypes
 from bayesnb.arrays._typing import ArrayLike, Estimator, LabelsLike, Table
 from bayesnb.families._views import power_groups
 from bayesnb.forests._posterior import ForestPosterior
+from bayesnb.forests._stacked import StackedPosterior
 from bayesnb.frames._classes import codes_among, plain_labels
 from bayesnb.results._classifier import Posterior, unwrap
 from bayesnb.results._combine import Powers
 from bayesnb.rows import _arguments as arguments
 from bayesnb.rows._labelled_rows import LabelledRows, label_rows
 from bayesnb.validation import _temper_in_jax as temper_in_jax
-from bayesnb.validation._leave_one_out import (
+from bayesnb.validation._learn_powers import Group, learn_deviations, learn_powers, learn_temperature
+from bayesnb.validation._leave_one_out import fitted_rows
+from bayesnb.validation._ratio_table import (
     LeftOutRatios,
-    fitted_rows,
+    count_features,
     left_out_log_ratios,
+    part_of,
     prior_and_words,
-    softmax,
 )
-from bayesnb.validation._temper_in_jax import LOG_TEMPERATURES, SCALES, TOO_LOW
-
-MOST_NEWTON = 500
-"""The most features for which the loss's matrix of second derivatives is computed."""
-
-MOST_STEPS, SMALLEST_GAIN = 50, 1e-4
-"""The most steps of Newton's method, and the predicted gain in nats below which a step is the last."""
 
 NO_WORDS = Powers({}, {}, None)
 
@@ -84,8 +78,8 @@ def temper(
     A fit of ``fit_forests`` keeps its forests: the log ratio by which they change p(x, k) is one feature more, with a
     power of its own also if all others share one.
 
-    Of more than 20,000 rows, the powers are learned on every second, third, ... of each class, so that 10,000 to 20,000
-    remain; each is left out of the fit to all rows.
+    Where N rows, K classes and F powers make N (K - 1) F exceed 4 million, the powers are learned on a part of the
+    rows, 250 a power or more, that depends neither on their order nor on batches; each is left out of the fit to all.
 
     Inside ``jit``, ``vmap`` and ``grad`` it runs as well, in pure JAX: a fit each for many customers, say.
 
@@ -120,6 +114,11 @@ def temper(
         codes = codes_among(classifier.classes_, plain_labels(y))
         inner = temper(inner, rows, codes, per_feature=per_feature, sample_weight=sample_weight)
         return _with_fit(classifier, inner, per_feature)
+    if isinstance(posterior, StackedPosterior):
+        raise ValueError(
+            "a StackedPosterior has learned powers of each of its parts: temper its first part, fit.alone, or fit with "
+            "method='posterior'"
+        )
     if not isinstance(posterior, Posterior | ForestPosterior):
         raise ValueError(
             f"temper takes a Posterior, as fit_posterior returns, got {type(posterior).__name__}; a "
@@ -137,28 +136,39 @@ def temper(
     return tempered if forest is None else replace(forest, posterior=tempered, power=power)
 
 
-def temper_fitted(posterior: Any, X: Any, y: Any, weight: Any = None, *, per_feature: bool) -> Posterior:
-    """``temper`` on rows that are known to be those of the fit, or one in ``one_in`` of them, sorted by class."""
+def temper_fitted(
+    posterior: Any, X: Any, y: Any, weight: Any = None, *, per_feature: bool | Collection[str]
+) -> Posterior:
+    """``temper`` on rows that are known to be those of the fit, or a part of them.
+
+    ``per_feature`` may be the blocks whose features have powers of their own; any other block has one.
+    """
     return _raise(posterior, label_rows(posterior.model, X, y, weight), per_feature, None)[0]
 
 
 def _raise(
-    exact: Posterior, rows: LabelledRows, per_feature: bool, forest: ForestPosterior | None
+    exact: Posterior, rows: LabelledRows, per_feature: bool | Collection[str], forest: ForestPosterior | None
 ) -> tuple[Posterior, Any]:
     """The fit with powers that these of its rows suggest, and the power of the forests' log ratio."""
+    rows = part_of(exact, rows, sum(count_features(rows, per_feature).values()))
     table = left_out_log_ratios(exact, rows, by_feature=per_feature, forest=forest)
     with one_blas_thread():
-        words = learn_words(table) if table.words else NO_WORDS
-        table = replace(table, prior=prior_and_words(table, words))
-        if per_feature:
-            powers = learn_powers(table, _power_groups(exact, table))
+        table, words = raise_words(table)
+        if per_feature is not False:
+            powers, _ = learn_powers(split_groups(exact, table))
         else:
-            powers = np.full(table.ratios.shape[2], learn_temperature(table))
+            powers = np.full(table.num_features, learn_temperature(table))
             if forest is not None:
                 features, ratio = 1.0 + learn_deviations(table.with_one_feature(), powers[0])
                 powers *= np.append(np.full(len(powers) - 1, features), ratio)
     of_forest = powers[-1] if forest is not None else None
-    return _with_powers(exact, table.sizes, powers, per_feature, words), of_forest
+    return with_powers(exact, table.sizes, powers, words), of_forest
+
+
+def raise_words(table: LeftOutRatios) -> tuple[LeftOutRatios, Powers]:
+    """The table with the class prior and blocks of counts at the powers that they learn first, and these powers."""
+    words = learn_words(table) if table.words else NO_WORDS
+    return replace(table, prior=prior_and_words(table, words)), words
 
 
 @promote_dtypes
@@ -173,15 +183,16 @@ def _raise_in_jax(exact: Posterior, rows: LabelledRows, per_feature: bool) -> Po
         powers = temper_in_jax.learn_powers(table, _power_groups(exact, table))
     else:
         powers = jnp.full(table.ratios.shape[2], temper_in_jax.learn_temperature(table))
-    return _with_powers(exact, table.sizes, powers, per_feature, words)
+    return with_powers(exact, table.sizes, powers, words)
 
 
-def _with_powers(exact: Posterior, sizes: dict[str, int], powers: Any, per_feature: bool, words: Powers) -> Posterior:
+def with_powers(exact: Posterior, sizes: dict[str, int], powers: Any, words: Powers) -> Posterior:
     """The fit with powers [F] of blocks of these sizes, end to end, of ``Views`` relative to their shares."""
-    start = exact.prior.start_powers() if per_feature else None
-    ends = np.cumsum(list(sizes.values()))
-    by_block = {name: powers[end - size : end] for (name, size), end in zip(sizes.items(), ends, strict=True)}
-    by_block = {name: own if start is None else start[name] * own for name, own in by_block.items()} | words.features
+    start, by_block = exact.prior.start_powers() or {}, dict(words.features)
+    for (name, size), end in zip(sizes.items(), np.cumsum(list(sizes.values())), strict=True):
+        own = powers[end - size : end]
+        # views that share one power have their shares of it
+        by_block[name] = own * start[name] if len(start.get(name, ())) == size else own
     in_order = {name: by_block[name] for name in exact.prior.families}
     return replace(exact, powers=in_order, length_exponents=words.lengths or None, class_power=words.of_class)
 
@@ -190,10 +201,23 @@ def _power_groups(posterior: Posterior, table: LeftOutRatios | temper_in_jax.Rat
     """The factor on each feature's log ratios in each group that learns powers by itself, [G, F]."""
     families = posterior.prior.families
     of_block = [power_groups(families[name], posterior.prior.columns[name] or 0) for name in table.sizes]
+    of_block = [
+        own if own.shape[1] == size else np.ones((1, size))
+        for own, size in zip(of_block, table.sizes.values(), strict=True)
+    ]
     most = max(map(len, of_block), default=1)
-    rest = table.ratios.shape[2] - sum(table.sizes.values())  # the log ratio of forests
-    groups = [np.broadcast_to(own, (most, own.shape[1])) for own in of_block]
-    return np.concatenate([*groups, np.ones((most, rest))], axis=1)
+    return np.concatenate(
+        [np.ones((most, 0)), *(np.broadcast_to(own, (most, own.shape[1])) for own in of_block)], axis=1
+    )
+
+
+def split_groups(exact: Posterior, table: LeftOutRatios) -> list[Group]:
+    """The groups of the features of a posterior."""
+    found = []
+    for factors in _power_groups(exact, table):
+        own = factors > 0
+        found.append(Group(factors, table if (factors == 1).all() else table.select(own, factors[own])))
+    return found
 
 
 def _with_fit(classifier: Any, fit: Any, per_feature: bool) -> Any:
@@ -203,26 +227,6 @@ def _with_fit(classifier: Any, fit: Any, per_feature: bool) -> Any:
     default = classifier.temper is None and classifier.fit_.prior.start_powers() is not None
     tempered.temper = None if default and per_feature else "per_feature" if per_feature else True
     return tempered
-
-
-def learn_temperature(table: LeftOutRatios) -> float:
-    """The power T that all features share: where the loss, -log likelihood + (log T)^2 / 2, has slope 0.
-
-    There is one such place at the most: the slope is negative until that of the likelihood is positive, and then grows.
-    """
-    ratios = table.ratios.sum(axis=2, dtype=np.float64)
-
-    def slope(log_t: float) -> float:
-        t = np.exp(log_t)
-        probs, _ = softmax(table.prior + t * ratios)
-        return t * float(table.weight @ (probs * ratios).sum(axis=1)) + log_t
-
-    low, high = LOG_TEMPERATURES
-    if slope(high) <= 0.0:
-        return float(np.exp(high))
-    if slope(low) >= 0.0:
-        return float(np.exp(low))
-    return float(np.exp(scipy.optimize.brentq(slope, low, high)))
 
 
 def learn_words(table: LeftOutRatios) -> Powers:
@@ -240,70 +244,3 @@ def _words_of(blocks: Iterable[str], found: Any) -> Powers:
     features = {name: powers[place : place + 1] for place, name in enumerate(names)}
     lengths = {name: exponents[place : place + 1] for place, name in enumerate(names)}
     return Powers(features, lengths, either.exp(found[-1:]).reshape(()))
-
-
-def learn_powers(table: LeftOutRatios, groups: Array) -> Array:
-    """Learn powers [F] within each group of features, those with a factor > 0 in ``groups`` [G, F], and average."""
-    powers = np.zeros(groups.shape[1])
-    for factors in groups:
-        own = factors > 0
-        of_group = table if (factors == 1).all() else table.select(own, factors[own])
-        temperature = learn_temperature(of_group)
-        if own.any():
-            powers[own] += factors[own] * temperature * (1.0 + learn_deviations(of_group, temperature))
-    return powers / len(groups)
-
-
-def learn_deviations(table: LeftOutRatios, temperature: float) -> Array:
-    """delta [F] at the scale that has the largest evidence."""
-    delta, found = np.zeros(table.ratios.shape[2]), []
-    for scale in SCALES:
-        log_evidence, delta = _at_scale(table, temperature, scale, delta)
-        found.append((log_evidence, delta))
-        if log_evidence < found[0][0] - TOO_LOW:
-            break
-    return max(found, key=itemgetter(0))[1]
-
-
-def _at_scale(table: LeftOutRatios, temperature: float, scale: float, start: Array) -> tuple[float, Array]:
-    """The log evidence of a scale by Laplace's approximation, up to a constant, and the mode of delta under it."""
-
-    def loss(delta: Array) -> tuple[float, Array]:
-        value, gradient = table.loss(temperature * (1.0 + delta))
-        return value + 0.5 * float(delta @ delta) / scale**2, temperature * gradient + delta / scale**2
-
-    def hessian(delta: Array) -> Array:
-        return temperature**2 * table.hessian(temperature * (1.0 + delta)) + np.eye(len(delta)) / scale**2
-
-    if len(start) <= MOST_NEWTON:
-        value, mode, curvature = _newton(loss, hessian, start)
-        return -value - 0.5 * float(np.linalg.slogdet(scale**2 * curvature)[1]), mode
-    bounds = scipy.optimize.Bounds(np.full(len(start), -1.0), np.full(len(start), np.inf))
-    best = scipy.optimize.minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
-    information = temperature**2 * scale**2 * table.information(temperature * (1.0 + best.x))
-    return -float(best.fun) - 0.5 * float(np.log1p(information).sum()), best.x
-
-
-def _newton(
-    loss: Callable[[Array], tuple[float, Array]], hessian: Callable[[Array], Array], delta: Array
-) -> tuple[float, Array, Array]:
-    """The minimum of a convex loss over delta >= -1, the mode, and the second derivatives near it.
-
-    Newton's method on the features that are not held at the bound; Bertsekas, Projected Newton methods (1982).
-    """
-    value, gradient = loss(delta)
-    for _ in range(MOST_STEPS):
-        curvature, free = hessian(delta), ~((delta <= -1.0) & (gradient > 0.0))
-        step = np.zeros_like(delta)
-        step[free] = np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
-        gain, length = 0.5 * float(gradient @ step), 1.0
-        while True:
-            moved = np.maximum(delta - length * step, -1.0)
-            new, slope = loss(moved)
-            if new <= value - 1e-4 * float(gradient @ (delta - moved)) or length < 1e-6:
-                break
-            length *= 0.5
-        value, gradient, delta = (new, slope, moved) if new <= value else (value, gradient, delta)
-        if gain < SMALLEST_GAIN or length < 1e-6:
-            break
-    return value, delta, curvature

@@ -21,7 +21,8 @@ from bayesnb.families._views import start_powers
 from bayesnb.results._classifier import Posterior
 from bayesnb.results._combine import has_word_terms, raise_lengths
 from bayesnb.rows._labelled_rows import LabelledRows
-from bayesnb.validation._leave_one_out import class_part, one_in
+from bayesnb.rows._part import part_size
+from bayesnb.validation._ratio_table import class_part, count_features
 
 LOG_TEMPERATURES = (-12.0, 0.0)
 """Bounds of log T, whose prior has standard deviation 1: the common power never makes the model more confident."""
@@ -77,9 +78,14 @@ def _log_loss(joint: Array, ratios: Array, weight: Array) -> tuple[Array, Array,
 
 
 def left_out_log_ratios(posterior: Posterior, rows: LabelledRows, *, by_feature: bool) -> Ratios:
-    """Those of all rows, or of one in ``one_in`` of each class; without ``by_feature`` each block is one feature."""
+    """Those of all rows, or of every second, third, ... of each class; see ``_leave_one_out``.
+
+    A part that does not depend on the rows' order would have a size that is known only when it runs.
+    """
     total = posterior.statistics.class_counts.sum()
-    if (every := one_in(rows.num_rows)) > 1:
+    num_powers = sum(count_features(rows, by_feature).values())
+    every = -(-rows.num_rows // max(part_size(rows.num_rows, rows.num_classes, num_powers), 1))
+    if every > 1:
         rows = rows.select(jnp.argsort(rows.labels.y, stable=True)[::every])
     y, weight = rows.labels.y, rows.weight()
     once, own = jnp.minimum(weight, 1.0), jnp.arange(len(y))

@@ -18,7 +18,8 @@ from scipy.optimize import Bounds, minimize
 
 import bayesnb as nb
 from bayesnb.comparison._metrics import accuracy, log_loss
-from bayesnb.validation._leave_one_out import LeftOutRatios, fitted_rows, left_out_log_ratios
+from bayesnb.validation._leave_one_out import fitted_rows
+from bayesnb.validation._ratio_table import LeftOutRatios, left_out_log_ratios
 from bayesnb.validation._temper import learn_temperature
 from tests.benchmarks.learned_priors import SETS, runs_of
 

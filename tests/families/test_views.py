@@ -15,7 +15,8 @@ import bayesnb as nb
 from bayesnb.arrays._compute import interpret
 from bayesnb.primitives._codes import find_bins
 from bayesnb.results._combine import raise_terms
-from bayesnb.validation._leave_one_out import fitted_rows, left_out_log_ratios
+from bayesnb.validation._leave_one_out import fitted_rows
+from bayesnb.validation._ratio_table import left_out_log_ratios
 from tests import laws
 
 K, N, D = 3, 60, 3

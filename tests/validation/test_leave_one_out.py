@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose
 import bayesnb as nb
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._class_table import is_class_table
-from bayesnb.validation._leave_one_out import fitted_rows, left_out_log_ratios
+from bayesnb.validation._leave_one_out import fitted_rows
+from bayesnb.validation._ratio_table import left_out_log_ratios
 from tests import cases
 
 

@@ -34,6 +34,7 @@ from bayesnb.fits._multilabel import MultiLabel
 from bayesnb.fits._nuts import HierarchicalDraws
 from bayesnb.forests._pairs import JointStatistics, PairStatistics
 from bayesnb.forests._posterior import ForestPosterior, ForestStatistics
+from bayesnb.forests._stacked import StackedPosterior
 from bayesnb.frames._blocks import BlocksSchema
 from bayesnb.frames._columns import Column
 from bayesnb.frames._schema import Schema
@@ -48,8 +49,8 @@ from bayesnb.sklearn._estimator import NaiveBayesClassifier
 
 NODES = (
     PointEstimate, EMEstimate, Posterior, EmpiricalPosterior, AveragedPosterior, Draws, HierarchicalDraws, Bootstrap,
-    ForestPosterior, ForestStatistics, MultiLabel, NaiveBayes, ModelStatistics, NormalScores, PairStatistics,
-    JointStatistics, Schema, BlocksSchema, Column, WordColumn, ClassTable,
+    ForestPosterior, ForestStatistics, StackedPosterior, MultiLabel, NaiveBayes, ModelStatistics, NormalScores,
+    PairStatistics, JointStatistics, Schema, BlocksSchema, Column, WordColumn, ClassTable,
 )  # fmt: skip
 """Types of results and of their parts, besides families and their statistics."""
 
@@ -219,7 +220,8 @@ def _is_of(value: Any, kind: Any) -> bool:
     if origin is UnionType:
         return any(_is_of(value, part) for part in parts)
     if origin is tuple:
-        return isinstance(value, tuple) and all(_is_of(part, parts[0]) for part in value)
+        parts = parts[:1] * len(value) if parts[-1] is Ellipsis and isinstance(value, tuple) else parts
+        return isinstance(value, tuple) and len(value) == len(parts) and all(map(_is_of, value, parts))
     if issubclass(origin, Mapping):
         return isinstance(value, dict) and all(
             _is_of(key, str) and _is_of(part, parts[1]) for key, part in value.items()
@@ -230,7 +232,7 @@ def _is_of(value: Any, kind: Any) -> bool:
 def _estimator(params: dict[str, Any], learned: dict[str, Any]) -> Any:
     estimator = NaiveBayesClassifier(**params)
     learned.pop("n_features_in_", None)  # of version 0.1.0
-    if not set(LEARNED[:-2]) <= set(learned) <= set(LEARNED):
+    if not set(LEARNED[:-3]) <= set(learned) <= set(LEARNED):
         raise ValueError(f"an estimator has the attributes {', '.join(LEARNED)}, got {', '.join(learned)}")
     _require_types("NaiveBayesClassifier", NaiveBayesClassifier, learned)
     estimator.__dict__.update(learned, prior_of_fit_=estimator.class_prior)

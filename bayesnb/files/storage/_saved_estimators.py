@@ -15,9 +15,9 @@ from bayesnb.rows._model_statistics import check_classes
 from bayesnb.sklearn._estimator import NaiveBayesClassifier
 from bayesnb.sklearn._settings import has_views, require, require_temper, specification
 
-LEARNED = ("classes_", "schema_", "statistics_", "fit_", "feature_names_in_", "_declared")
-"""Attributes of a fitted estimator, besides its parameters: names of columns if they have any, and whether classes were
-declared."""
+LEARNED = ("classes_", "schema_", "statistics_", "fit_", "feature_names_in_", "_declared", "_num_learned")
+"""Attributes of a fitted estimator, besides its parameters: names of columns if they have any, whether classes were
+declared, and from how many rows powers were learned. Rows that ``partial_fit`` keeps stay out of files."""
 
 
 @rebuild.register

@@ -30,8 +30,11 @@ from bayesnb.fits._em import EMEstimate
 from bayesnb.fits._empirical import EmpiricalPosterior
 from bayesnb.fits._multilabel import MultiLabel
 from bayesnb.fits._nuts import HierarchicalDraws
-from bayesnb.forests._fit import add_pairs, forest_statistics
+from bayesnb.forests._fit import add_pairs
+from bayesnb.forests._layout import lay_out, segments_of
+from bayesnb.forests._pairs import count_pairs
 from bayesnb.forests._posterior import ForestPosterior, ForestStatistics
+from bayesnb.forests._stacked import StackedPosterior
 from bayesnb.forests._structures import STRUCTURES
 from bayesnb.model._declarations import hyperpriors
 from bayesnb.model._naive_bayes import NaiveBayes
@@ -40,10 +43,12 @@ from bayesnb.results._combine import check_powers
 from bayesnb.results._draws import Draws
 from bayesnb.rows import _arguments as arguments
 from bayesnb.rows._checks import check_fit, columns_behind, match_statistics
+from bayesnb.rows._labelled_rows import label_rows
 from bayesnb.rows._sufficient_statistics import ModelStatistics, same_sums
 
 EFFECTS: Mapping[type, tuple[str, ...]] = {
-    Posterior: ("model",), AveragedPosterior: ("pooled",), ForestPosterior: ("parents", "segments")
+    StackedPosterior: ("model", "parents", "segments"), Posterior: ("model",), AveragedPosterior: ("pooled",),
+    ForestPosterior: ("parents", "segments"),
 }  # fmt: skip
 """Fields that follow from the others, and are not stored."""
 
@@ -258,20 +263,55 @@ def _(result: AveragedPosterior) -> Any:
 
 @rebuild.register
 def _(result: ForestPosterior) -> Any:
-    posterior, pairs, power = rebuild(result.posterior), result.pairs, result.power
-    pairs.check()
-    if result.structure not in STRUCTURES:
-        raise ValueError(f"structure must be one of {list(STRUCTURES)}, got {result.structure!r}")
-    prior = posterior.prior.with_sites(None)
-    none: dict[str, Any] = {name: np.zeros((0, columns or 0)) for name, columns in prior.columns.items()}
-    of_none = forest_statistics(prior, none["x"] if prior.single else none, np.zeros(0, int)).pairs
-    if _layout(of_none) != _layout(pairs):
-        raise ValueError(f"pairs must be those of the model's columns and classes, got {_layout(pairs)}")
+    posterior, power = rebuild(result.posterior), result.power
+    _check_structure(result.structure)
+    _check_pairs(posterior, result.pairs)
     if power is not None and posterior.powers is None:
         raise ValueError("the power of the forests and the powers of the features belong together")
-    if power is not None and not (np.ndim(power) == 0 and 0 <= float(power) < np.inf):
+    if power is not None:
+        _check_power(power)
+    return replace(add_pairs(posterior, result.pairs, result.structure), power=power)
+
+
+@rebuild.register
+def _(result: StackedPosterior) -> Any:
+    posterior = rebuild.dispatch(Posterior)(result)
+    alone, shares = Posterior(posterior.prior, posterior.model, posterior.statistics, posterior.powers), result.shares
+    _check_pairs(alone, result.pairs)
+    for structure, (powers, power) in zip(result.structures, result.forest_powers, strict=True):
+        _check_structure(structure)
+        rebuild(replace(alone, powers=powers))
+        _check_power(power)
+    sizes = 1 + len(result.forest_powers), 2 + len(result.forest_powers)
+    if not np.shape(shares) == sizes[:1] or not (np.min(shares) >= 0 and abs(np.sum(shares) - 1) < 1e-6):
+        raise ValueError(f"shares must be {sizes[0]} probabilities, got {shares!r}")
+    if np.shape(result.log_losses) != sizes[1:]:
+        raise ValueError(f"log_losses must be {sizes[1]} numbers, got {result.log_losses!r}")
+    forest = add_pairs(alone, result.pairs, "best" if "best" in result.structures else "aode")
+    return replace(posterior, parents=forest.parents, segments=forest.segments)
+
+
+def _check_structure(structure: Any) -> None:
+    if structure not in STRUCTURES:
+        raise ValueError(f"structure must be one of {list(STRUCTURES)}, got {structure!r}")
+
+
+def _check_power(power: Any) -> None:
+    if not (np.ndim(power) == 0 and 0 <= float(power) < np.inf):
         raise ValueError(f"power must be one number, finite and not negative, got {power!r}")
-    return replace(add_pairs(posterior, pairs, result.structure), power=power)
+
+
+def _check_pairs(posterior: Posterior, pairs: Any) -> None:
+    """ValueError unless the pairs are those of the posterior's columns: of their categories, or of their segments."""
+    pairs.check()
+    prior = posterior.prior.with_sites(None)
+    none: dict[str, Any] = {name: np.zeros((0, columns or 0)) for name, columns in prior.columns.items()}
+    rows = label_rows(prior, none["x"] if prior.single else none, np.zeros(0, int))
+    layout = lay_out(prior.families, prior.columns)
+    joined = layout.joined(segments_of(posterior.model.families, posterior.model.columns))
+    possible = [_layout(count_pairs(layout, rows, segments)) for segments in (None, joined)]
+    if _layout(pairs) not in possible:
+        raise ValueError(f"pairs must be those of the model's columns and classes, got {_layout(pairs)}")
 
 
 def _layout(tree: Any) -> str:

@@ -1,0 +1,122 @@
+"""An average of predictions: of a posterior, and of the same with forests of dependence.
+
+    p(k | x)  =  sum_m s_m p_m(k | x)
+
+Each part has powers of its own, and the shares s are learned on leave-one-out predictions (``validation._stacking``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from typing import Any
+
+from bayesnb.arrays import _either as either
+from bayesnb.arrays._compute import answers_cpu_rows
+from bayesnb.arrays._placement import Array, pytree, short_repr
+from bayesnb.arrays._typing import Rows
+from bayesnb.forests._layout import Segments
+from bayesnb.forests._pairs import PairStatistics
+from bayesnb.forests._posterior import ForestPosterior, score_forests
+from bayesnb.numerics._log_prob import LogProb
+from bayesnb.primitives.products._linear_scores import Score
+from bayesnb.results._classifier import Posterior
+from bayesnb.results._combine import add_forests, average_predictions, raise_to_powers
+from bayesnb.results._intervals import ParameterDraws
+
+COLUMNS = "columns"
+"""The name of the part without dependence."""
+
+
+@pytree
+class StackedPosterior(Posterior):
+    """The posterior whose predictions are averaged with those of forests, as ``NaiveBayesClassifier`` fits by default.
+
+        p(k | x) = sum_m s_m p_m(k | x)
+
+    The first part is the posterior itself with its ``powers``; the others are the same with the dependence of
+    ``fit_forests``, "best" and "aode", each with powers of its own. Parameters, their draws, p(x) and the evidence are
+    those of the posterior, and explanations add one term, ``dependence``, to its columns'.
+
+    Attributes:
+        shares: The weight of each part, [M], which sum to one.
+        log_losses: The mean of -log p(y | x, the other rows) of each part, and of the average, [M + 1].
+        pairs: The statistics of all pairs of columns.
+        structures: The structures of the forests.
+        forest_powers: Of each structure the powers by block, and that of the forest's ratio.
+        parents: Those of the "best" forest.
+
+    Example:
+        >>> import bayesnb as nb, pandas as pd
+        >>> X = pd.DataFrame({"a": ["x", "x", "y", "y"] * 10, "b": ["x", "y", "x", "y"] * 10})
+        >>> clf = nb.NaiveBayesClassifier().fit(X, (X["a"] == X["b"]).astype(int))
+        >>> clf.fit_.parts
+        ('columns', 'best', 'aode')
+        >>> clf.predict(X[:4]).tolist()
+        [1, 0, 0, 1]
+    """
+
+    shares: Array = field(kw_only=True)
+    log_losses: Array = field(kw_only=True)
+    pairs: PairStatistics = field(kw_only=True)
+    forest_powers: tuple[tuple[dict[str, Array], Array], ...] = field(kw_only=True)
+    parents: Array | None = field(kw_only=True)
+    structures: tuple[str, ...] = field(kw_only=True, metadata={"static": True})
+    segments: Segments = field(kw_only=True, metadata={"static": True})
+
+    def __repr__(self) -> str:
+        shares = ", ".join(f"{name}: {short_repr(share)}" for name, share in zip(self.parts, self.shares, strict=True))
+        return f"{super().__repr__()[:-1]}, shares={{{shares}}})"
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of the parts, [M]."""
+        return (COLUMNS, *self.structures)
+
+    @property
+    def alone(self) -> Posterior:
+        """The first part: the posterior with its powers, without dependence."""
+        of_words = self.length_exponents, self.class_power
+        return Posterior(self.prior, self.model, self.statistics, self.powers, *of_words)
+
+    @property
+    def forests(self) -> dict[str, ForestPosterior]:
+        """The other parts by structure."""
+        return {
+            structure: ForestPosterior(
+                replace(self.alone, powers=powers),
+                self.pairs,
+                parents=self.parents if structure == "best" else None,
+                power=power,
+                structure=structure,
+                segments=self.segments,
+            )
+            for structure, (powers, power) in zip(self.structures, self.forest_powers, strict=True)
+        }
+
+    @answers_cpu_rows
+    def log_joint(self, X: Rows) -> Array:
+        """log p(y = k | x) of the average plus the posterior's log p(x), [N, K]."""
+        return self.predict_log_proba(X) + Posterior(self.prior, self.model, self.statistics).log_density(X)[:, None]
+
+    def _draw_parameters(self, X: Any, level: float, key: Array, num_draws: int) -> ParameterDraws:
+        del X, level, key, num_draws
+        raise ValueError(
+            "an average of a posterior and of forests has no intervals, as the forests' parameters are integrated out: "
+            "take its first part, fit.alone, or fit with NaiveBayesClassifier(dependence=False)"
+        )
+
+    def _scorer(self) -> Score:
+        # another population multiplies the odds of the average, and not those of its parts
+        learned = self.model._replace(class_probs=self.prior.class_probs)
+        shift = either.log(self.model.class_mean()) - either.log(learned.class_mean())
+        forests = [*self.forests.values()]
+        alone, log_ratios = raise_to_powers(learned, self.all_powers), score_forests(forests)
+        scores = [(raise_to_powers(learned, one.posterior.all_powers), one.power) for one in forests]
+
+        def of_rows(arrays: Any) -> LogProb:
+            parts = zip(scores, log_ratios(arrays), strict=True)
+            with_forests = [add_forests(score(arrays), ratio, power) for (score, power), ratio in parts]
+            found = average_predictions([alone(arrays), *with_forests], self.shares)
+            return LogProb(found.finite + shift[None], None)
+
+        return of_rows

@@ -1,0 +1,71 @@
+"""Rows of the batches of ``partial_fit`` that are kept, so that powers can be learned again when more have come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from bayesnb.arrays import _limits as limits
+from bayesnb.arrays._cells import bytes_per_row
+from bayesnb.arrays._placement import Array
+from bayesnb.frames._blocks import AnySchema
+from bayesnb.primitives.sums import Labels
+from bayesnb.rows._labelled_rows import LabelledRows
+from bayesnb.rows._part import choose_part
+
+
+@dataclass(frozen=True)
+class KeptRows:
+    """Encoded ``rows``, whether they are a ``single`` array, and whether they are the ``whole`` of those that came."""
+
+    rows: LabelledRows
+    single: bool
+    whole: bool = True
+
+    @classmethod
+    def of(cls, encoded: Any, codes: Array, weight: Array | None, num_classes: int) -> Self:
+        """A batch."""
+        single = not isinstance(encoded, Mapping)
+        return cls(LabelledRows({}, {"x": encoded} if single else encoded, Labels(codes, weight), num_classes), single)
+
+    def recode(self, before: AnySchema, after: AnySchema, places: Array) -> Self:
+        """The rows under a schema with more values; class k is number ``places[k]``."""
+        labels = self.rows.labels._replace(y=places[self.rows.labels.y])
+        return replace(self, rows=replace(self.rows, arrays=before.recode(self.rows.arrays, after), labels=labels))
+
+    def discount(self, factor: float) -> Self:
+        """The rows with their weights times ``factor``."""
+        labels = self.rows.labels._replace(weight=factor * self.rows.weight())
+        return self if factor == 1 else replace(self, rows=replace(self.rows, labels=labels))
+
+    def above(self, batch: Self) -> Self:
+        """These rows and a batch."""
+        rows = replace(self.rows.above(batch.rows), num_classes=batch.rows.num_classes)
+        return replace(self, rows=rows, whole=self.whole and rows.num_rows <= limits.KEPT_ROWS)
+
+    def without(self, batch: Self) -> Self:
+        """These rows without those of a batch."""
+        taken = replace(batch.rows, labels=batch.rows.labels._replace(weight=-batch.rows.weight()))
+        most = np.full(self.rows.num_classes, self.rows.num_rows)
+        rows = choose_part(self.rows.above(taken), most)
+        return replace(self, rows=rows.select(rows.weight() > np.sqrt(np.finfo(float).eps) * self.rows.weight().max()))
+
+    def cut(self) -> Self:
+        """The rows that are kept."""
+        if self.whole:
+            return self
+        row_bytes = sum(map(bytes_per_row, self.rows.arrays.values()))
+        most = min(
+            limits.KEPT_ROWS,
+            max(limits.LEARNED_BYTES // max(row_bytes * self.rows.num_classes, 1), limits.FEWEST_OF_CLASS),
+        )
+        return replace(self, rows=choose_part(self.rows, np.full(self.rows.num_classes, most)))
+
+    @property
+    def given(self) -> tuple[Any, Array, Array | None]:
+        """X, the numbers of the classes and the weights, as they are counted."""
+        arrays, labels = self.rows.arrays, self.rows.labels
+        return arrays["x"] if self.single else arrays, labels.y, labels.weight

@@ -1,0 +1,110 @@
+"""What ``NaiveBayesClassifier`` learns by default: powers, and the shares of parts with dependence in an average.
+
+The parts are the posterior, the same with the "best" forest of dependence, and with "aode". Each learns powers of its
+own from one table of leave-one-out log ratios, and the shares are ``stacking_weights`` from the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bayesnb.arrays import _limits as limits
+from bayesnb.arrays._cells import is_sparse
+from bayesnb.arrays._loops import one_blas_thread
+from bayesnb.arrays._placement import Array
+from bayesnb.forests._fit import choose_parents
+from bayesnb.forests._layout import Segments, has_categories, lay_out, segments_of
+from bayesnb.forests._left_out_ratios import left_out_of_each
+from bayesnb.forests._pairs import count_pairs
+from bayesnb.forests._posterior import ForestPosterior
+from bayesnb.forests._stacked import COLUMNS, StackedPosterior
+from bayesnb.results._classifier import Posterior
+from bayesnb.results._combine import log_average
+from bayesnb.rows._checks import columns_in
+from bayesnb.rows._labelled_rows import LabelledRows, label_rows
+from bayesnb.validation._learn_powers import learn_powers
+from bayesnb.validation._ratio_table import count_features, left_out_log_ratios, part_of, softmax
+from bayesnb.validation._stacking import find_shares
+from bayesnb.validation._temper import raise_words, split_groups, with_powers
+
+
+def fit_default(
+    exact: Posterior, X: Any, y: Any, weight: Any, *, by_feature: Collection[str], structures: Sequence[str]
+) -> tuple[Any, int]:
+    """The posterior with powers, learned on rows that are known to be its own or a part; averaged with forests.
+
+    And on how many rows the powers were learned.
+
+    Args:
+        exact: The posterior.
+        X: The rows.
+        y: The numbers of their classes [N].
+        weight: Their weights [N], or None.
+        by_feature: The blocks of which each feature has a power of its own; any other block has one.
+        structures: The structures of the forests in the average; a single one without "columns" is no average.
+    """
+    rows = label_rows(exact.model, X, y, weight).drop_unused()
+    some = part_of(exact, rows, sum(count_features(rows, by_feature).values()))
+    table = left_out_log_ratios(exact, some, by_feature=by_feature)
+    with one_blas_thread():
+        table, words = raise_words(table)
+        powers, groups = learn_powers(split_groups(exact, table))
+    posterior = with_powers(exact, table.sizes, powers, words)
+    wanted = [structure for structure in structures if structure != COLUMNS]
+    segments = find_dependence(exact, rows, some.num_rows) if wanted else None
+    if segments is None:
+        return posterior, some.num_rows
+    layout = lay_out(exact.model.families, exact.model.columns)
+    pairs = count_pairs(layout, rows, layout.joined(segments))
+    forests = {one: choose_parents(ForestPosterior(exact, pairs, structure=one, segments=segments)) for one in wanted}
+    ratios = left_out_of_each([*forests.values()], some, np.minimum(some.weight(), 1.0))
+    nats, found = [softmax(table.joint(powers))[1]], list[tuple[dict[str, Array], Array]]()
+    for ratio in ratios:
+        with one_blas_thread():
+            powers, _ = learn_powers([group.with_forest(ratio, some.labels.y) for group in groups])
+        nats.append(softmax(table.with_forest(ratio, some.labels.y).joint(powers))[1])
+        found.append((with_powers(exact, table.sizes, powers, words).powers or {}, np.asarray(powers[-1])))
+    if COLUMNS not in structures:
+        (structure,) = wanted
+        own, power = found[0]
+        return replace(forests[structure], posterior=replace(posterior, powers=own), power=power), some.num_rows
+    shares = find_shares(np.stack(nats, axis=1), table.weight)
+    losses = np.column_stack([*nats, -log_average([-one for one in nats], shares)])
+    stacked = StackedPosterior(
+        exact.prior,
+        exact.model,
+        exact.statistics,
+        posterior.powers,
+        posterior.length_exponents,
+        posterior.class_power,
+        shares=shares,
+        log_losses=table.weight @ losses / table.weight.sum(),
+        pairs=pairs,
+        forest_powers=tuple(found),
+        structures=tuple(wanted),
+        parents=forests["best"].parents if "best" in forests else None,
+        segments=segments,
+    )
+    return stacked, some.num_rows
+
+
+def find_dependence(fit: Posterior, rows: LabelledRows, num_left_out: int) -> Segments | None:
+    """The segments of the columns if there can be dependence among them that is affordable, else None."""
+    families: Any = fit.model.families
+    if any(is_sparse(x) for x in rows.arrays.values()):
+        return None
+    if any(family.common_sites and not has_categories(family) for family in families.values()):
+        return None
+    segments = segments_of(families, fit.model.columns)
+    num_labels = sum(map(len, segments))
+    others = [name for name, family in families.items() if not has_categories(family)]
+    width = sum(rows.arrays[name].shape[1] for name in others)
+    affordable = rows.num_classes * num_labels * (num_labels + width) <= limits.MOST_PAIRS
+    affordable = affordable and num_left_out * len(segments) ** 2 <= limits.MOST_PAIR_RATIOS
+    layout = lay_out(families, {name: columns_in(family, rows.arrays[name]) for name, family in families.items()})
+    possible = (len(segments) > 1 and any(len(one) > 1 for one in segments)) or layout.count(layout.reals) > 1
+    return segments if affordable and possible else None
