@@ -177,7 +177,7 @@ def count_features(rows: LabelledRows, by_feature: bool | Collection[str]) -> di
     return {
         name: len(start_powers(family, columns_in(family, arrays[name]))) if name in wide else 1
         for name, family in families.items()
-        if not has_word_terms(family)
+        if not (has_word_terms(family) and arrays[name].shape[1])
     }
 
 

@@ -98,7 +98,7 @@ def left_out_log_ratios(posterior: Posterior, rows: LabelledRows, *, by_feature:
     families: dict[str, Any] = posterior.prior.families
     for name, family in families.items():
         given = posterior.statistics.blocks[name], rows.arrays[name], y, once
-        if has_word_terms(family):
+        if has_word_terms(family) and rows.arrays[name].shape[1]:
             terms, lengths[name] = family.leave_out_shared_words(*given)
             words[name] = relative(terms)
             continue

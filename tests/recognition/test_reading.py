@@ -257,3 +257,16 @@ def test_totals_that_differ_in_late_rows_are_refused():
     total = np.where(np.arange(MANY)[:, None] == 147, 9, 3) * np.ones((MANY, 3), int)
     with pytest.raises(nb.NotNaiveBayes, match="another density"):
         nb.from_numpyro(totals_of_late_rows, (MANY_FLAGS, SORTED, total), label="y")
+
+
+def test_a_variance_whose_prior_has_no_mean():
+    """The shape of an inverse Gamma may be less than one."""
+
+    def program(X, y):
+        variance = table("variance", dist.InverseGamma(0.5, 2.0))
+        mu = table("mu", dist.Normal(0.0, jnp.sqrt(variance)))
+        rows(X, y, lambda y: dist.Normal(mu[y], jnp.sqrt(variance[y])))
+
+    found = nb.from_numpyro(program, model_args=(REALS, Y), label="y").families["x"]
+    for value, expected in zip((found.loc, found.strength, found.shape, found.rate), (0.0, 1.0, 0.5, 2.0), strict=True):
+        assert_allclose(value, np.full(np.shape(value), expected), rtol=1e-4, atol=1e-5)

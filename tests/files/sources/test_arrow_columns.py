@@ -42,7 +42,7 @@ pytestmark = pytest.mark.usefixtures("small_batches")
         ({"label": "species", "columns": [1]}, "columns must be a list of names"),
         ({"label": "first"}, "label column 'first' holds double, expected whole numbers or text"),
         ({"label": "species", "classes": ["a", "b"]}, "the classes are .*'a', 'b'.* label column holds int64"),
-        ({"label": "species", "classes": [0, 1]}, "the label 2 in column 'species' is not one of"),
+        ({"label": "species", "classes": [0, 1]}, r"the label 2 in column 'species' is not one of \[0, 1\]"),
         ({"label": "species", "num_classes": 2}, r"table 0, row 1: y holds 2, expected integers 0\.\.1"),
     ],
 )
