@@ -192,8 +192,8 @@ def explain(model: str, data: str, row: int, against: str | None, seed: int) -> 
         other = others[0] if against is None else number_of_class(against, classifier.classes_)
         if other == best:
             raise DataError(f"'{against}' is the most probable class of this row: give another class for --against")
-        intervals = isinstance(classifier.fit_, Posterior) and not isinstance(classifier.fit_, StackedPosterior)
-        key = jax.random.key(seed) if intervals else None
+        has_draws = isinstance(classifier.fit_, Posterior) and not isinstance(classifier.fit_, StackedPosterior)
+        key = jax.random.key(seed) if has_draws else None
         explanation = explain(classifier, cells, against=other, key=key)
     first, second = (f"{label(classifier.classes_[k])} with {proba[k]:.4g}" for k in (best, other))
     intervals = "" if key is None else ", with 90 % intervals"

@@ -116,7 +116,7 @@ def fit_described(
 
 
 def _some_rows(
-    described: Description, model: NaiveBayes, statistics: ModelStatistics, by_feature: Collection[str]
+    described: Description, model: NaiveBayes, statistics: ModelStatistics, by_feature: bool | Collection[str]
 ) -> KeptRows:
     """The part of the rows on which powers are learned."""
     part: Any = None

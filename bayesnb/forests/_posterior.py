@@ -238,9 +238,9 @@ def score_forests(fits: Sequence[ForestPosterior]) -> Callable[[Mapping[str, Arr
 
     def of_rows(arrays: Mapping[str, Array]) -> Sequence[Array]:
         rows = find_rows(first, first.model.families, arrays)
-        if prepared.looked_up is not None and on_host(rows):
-            return np.moveaxis(prepared.log_ratios(rows), 1, 0)
-        return either.moveaxis(_by_blocks(prepared.log_ratios, rows, row_bytes), 1, 0)
+        at_once = prepared.looked_up is not None and on_host(rows)
+        found: Any = prepared.log_ratios(rows) if at_once else _by_blocks(prepared.log_ratios, rows, row_bytes)
+        return either.moveaxis(found, 1, 0)
 
     return of_rows
 

@@ -141,13 +141,13 @@ class EachParent(NamedTuple):
         return logsumexp(sums + self.log_shares[None])
 
 
-def best(evidence: Array, parents: Array | None) -> Combine:
+def best(evidence: Array, parents: Any) -> OneForest:
     """The ratios of the most probable forest."""
     del evidence
-    return OneForest(parents)  # type: ignore[arg-type]
+    return OneForest(parents)
 
 
-def aode(evidence: Array, parents: Array | None) -> Combine:
+def aode(evidence: Array, parents: Array | None) -> EachParent:
     """The mean over the features as the parent of all others."""
     del parents
     possible, part = evidence != NEVER, have_edges(evidence)

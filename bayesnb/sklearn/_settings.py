@@ -305,7 +305,9 @@ def learn(fit: Any, learned: Plan | Classifier, rows: tuple[Any, ...]) -> tuple[
                 "fit keeps no rows, so the dependence between columns that it learned is left out from now on: use "
                 "partial_fit from the first rows on, or dependence=False"
             )
-        return (replace(fit, powers=getattr(learned, "posterior", learned).powers) if has_powers(learned) else fit), 0
+        earlier: Any = learned.posterior if isinstance(learned, ForestPosterior) else learned
+        names = ("powers", "length_exponents", "class_power") if has_powers(learned) else ()
+        return replace(fit, **{name: getattr(earlier, name) for name in names}), 0
     if learned.powers is False or not rows:
         return fit, 0
     if learned.powers is True:

@@ -81,7 +81,7 @@ def stacking_weights(
 def find_shares(nats: Array, weight: Array) -> Array:
     """The weights [M] of fits under which rows of this ``weight`` [N] have -log p(y | x) of ``nats`` [N, M]."""
     probs = np.exp(nats.min(axis=1, keepdims=True) - nats)  # p_m(y_i | x_i), each row relative to its largest
-    return find_proportions(probs, np.full(nats.shape[1], CONCENTRATION - 1.0), weight=weight).probs
+    return find_proportions(probs, np.full(nats.shape[1], CONCENTRATION - 1.0), weight=np.asarray(weight)).probs
 
 
 def _left_out_nats(fit: Posterior, rows: LabelledRows) -> tuple[Array, Array]:
