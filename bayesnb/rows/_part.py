@@ -48,7 +48,7 @@ def choose_part(rows: LabelledRows, most: Array | None) -> LabelledRows:
         return rows
     y, weight, hashes = rows.labels.y, rows.weight(), np.zeros(rows.num_rows, np.uint64)
     for x in rows.arrays.values():
-        hashes = hashes * ODD + _hash_rows(x)
+        hashes = _add_hashes(hashes, x)
     order = np.lexsort((hashes, y))
     sorted_y, sorted_hashes = y[order], hashes[order]
     first = np.ones(len(y), bool)  # of equal rows
@@ -61,16 +61,14 @@ def choose_part(rows: LabelledRows, most: Array | None) -> LabelledRows:
     return replace(part, labels=Labels(part.labels.y, sums[kept]))
 
 
-def _hash_rows(x: Array) -> Array:
-    """A hash of the cells of each row of a block, [N]."""
-    num_rows = x.shape[0]
+def _add_hashes(hashes: Array, x: Array) -> Array:
+    """The hashes [N] of the blocks before, and of the cells of a block."""
     if is_sparse(x):
         cells = x.tocoo()
-        found = pd.util.hash_array(cells.data.astype(np.float64)) * (ODD + np.uint64(2) * cells.col.astype(np.uint64))
-        hashes = np.zeros(num_rows, np.uint64)
-        np.add.at(hashes, cells.row, np.where(cells.data == 0, np.uint64(0), found))
-        return hashes
-    hashes = np.zeros(num_rows, np.uint64)
-    for column in np.reshape(x, (num_rows, -1)).T:
+        own = pd.util.hash_array(cells.data.astype(np.float64)) * ODD + pd.util.hash_array(cells.col.astype(np.uint64))
+        found = np.zeros(len(hashes), np.uint64)
+        np.add.at(found, cells.row, np.where(cells.data == 0, np.uint64(0), pd.util.hash_array(own)))
+        return hashes * ODD + found
+    for column in np.reshape(x, (len(hashes), -1)).T:
         hashes = hashes * ODD + pd.util.hash_array(column.astype(np.float64) + 0.0)  # -0.0 is 0.0
     return hashes

@@ -27,8 +27,9 @@ def learn_rows(estimator: Any, X: Any, classes: Array, codes: Array, weight: Arr
     faded = float(estimator.forgetting) ** len(codes)
     rows, kept = batch, estimator._kept if more else None
     if kept is not None:
-        places = places_of(classes.tolist(), estimator.classes_.tolist())
+        places = places_of(estimator.classes_.tolist(), classes.tolist())
         rows = kept.recode(estimator.schema_, given, places).discount(faded).above(batch)
+    rows = rows if which == "all" else rows.cut()
     planned = plan_rows(estimator, given, classes, rows)
     model = planned.model
     if more and (kept is None or not rows.whole):
