@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import Any
 
-from bayesnb.arrays import _either as either
 from bayesnb.arrays._compute import answers_cpu_rows
 from bayesnb.arrays._placement import Array, pytree, short_repr
 from bayesnb.arrays._typing import Rows
 from bayesnb.forests._layout import Segments
 from bayesnb.forests._pairs import PairStatistics
 from bayesnb.forests._posterior import ForestPosterior, score_forests
+from bayesnb.model._naive_bayes import joint
 from bayesnb.numerics._log_prob import LogProb
 from bayesnb.primitives.products._linear_scores import Score
 from bayesnb.results._classifier import Posterior
@@ -107,8 +107,8 @@ class StackedPosterior(Posterior):
 
     def _scorer(self) -> Score:
         # another population multiplies the odds of the average, and not those of its parts
-        learned = self.model._replace(class_probs=self.prior.class_probs)
-        shift = either.log(self.model.class_mean()) - either.log(learned.class_mean())
+        learned = self.model._replace(class_probs=None)
+        odds = self.model.class_mean() / learned.class_mean()
         forests = [*self.forests.values()]
         alone, log_ratios = raise_to_powers(learned, self.all_powers), score_forests(forests)
         scores = [(raise_to_powers(learned, one.posterior.all_powers), one.power) for one in forests]
@@ -116,7 +116,6 @@ class StackedPosterior(Posterior):
         def of_rows(arrays: Any) -> LogProb:
             parts = zip(scores, log_ratios(arrays), strict=True)
             with_forests = [add_forests(score(arrays), ratio, power) for (score, power), ratio in parts]
-            found = average_predictions([alone(arrays), *with_forests], self.shares)
-            return LogProb(found.finite + shift[None], None)
+            return joint(odds, [average_predictions([alone(arrays), *with_forests], self.shares)])
 
         return of_rows

@@ -169,7 +169,8 @@ def average_predictions(parts: Sequence[LogProb], shares: Array) -> LogProb:
 
 def log_average(logs: Sequence[Array], shares: Array) -> Array:
     """log sum_m s_m exp(logs_m), of M tables."""
-    return logsumexp(either.concatenate([one[..., None] for one in logs], axis=-1) + either.log(shares))
+    of_parts = either.log(shares)[(None,) * logs[0].ndim]
+    return logsumexp(either.concatenate([one[..., None] for one in logs], axis=-1) + of_parts)
 
 
 @singledispatch
