@@ -107,6 +107,13 @@ def _slice(graph: Graph, equation: Any, name: str) -> str:
     return graph.add("Slice", name, *map(graph.shape, (params["start_indices"], params["limit_indices"], axes, steps)))
 
 
+def _pad(graph: Graph, equation: Any, name: str, fill: str) -> str:
+    before, after, between = zip(*equation.params["padding_config"], strict=True)
+    if any(between):
+        raise NoOperator("'pad' between cells")
+    return graph.add("Pad", name, graph.integers(*before, *after), fill)
+
+
 def _iota(*, dtype: Any, shape: Any, dimension: int, **_: Any) -> jax.Array:
     places = jnp.cumsum(jnp.ones(shape[dimension], dtype)) - 1
     return lax.broadcast_in_dim(places.astype(dtype), shape, [dimension])
@@ -359,6 +366,7 @@ RULES: dict[str, Rule] = {
     "squeeze": _whole(lambda g, e, x: g.add("Squeeze", x, g.integers(*e.params["dimensions"]))),
     "concatenate": _whole(lambda g, e, *parts: g.add("Concat", *parts, axis=e.params["dimension"])),
     "slice": _whole(_slice),
+    "pad": _whole(_pad),
     "read": _whole(lambda g, e, x, places: g.add("Gather", x, places, axis=e.params["axis"])),
     "dim_as_value": _whole(lambda g, e: g.add("Squeeze", g.size(e.params["dim"]))),
     "argmax": _place("ArgMax"),
