@@ -76,7 +76,7 @@ def test_only_columns_that_are_no_words_become_dense():
 @pytest.mark.parametrize("threshold", [0.0, 1.0])
 def test_a_pipeline_of_columns(threshold, tmp_path):
     parts = [("words", CountVectorizer(), "text"), ("numbers", "passthrough", ["age", "size"])]
-    clf = nb.NaiveBayesClassifier({"*": "multinomial", range(-2, 0): "normal"})
+    clf = nb.NaiveBayesClassifier({"*": "multinomial", range(-2, 0): "normal"}, method="posterior")
     pipeline = Pipeline([("columns", ColumnTransformer(parts, sparse_threshold=threshold)), ("bayes", clf)])
     assert cross_val_score(pipeline, FRAME, Y, cv=3).mean() > 0.7
     pipeline.fit(FRAME, Y)
@@ -149,7 +149,7 @@ def test_any_split_is_one_fit(weight, tmp_path):
 
 def test_a_part_of_an_array_with_its_own_family():
     family = nb.MultivariateNormal()
-    clf = nb.NaiveBayesClassifier({"*": "multinomial", -1: family, -2: family}).fit(BESIDE, Y)
+    clf = nb.NaiveBayesClassifier({"*": "multinomial", -1: family, -2: family}, method="posterior").fit(BESIDE, Y)
     families = {"words": nb.Multinomial(1.0), "numbers": family}
     assert_allclose(clf.predict_proba(BESIDE), core(BLOCKS, families).predict_proba(BLOCKS), rtol=1e-10)
     assert list(clf.likelihoods_.values()) == ["multinomial"] * 5 + ["MultivariateNormal"] * 2
@@ -158,7 +158,7 @@ def test_a_part_of_an_array_with_its_own_family():
 def test_a_block_may_be_skipped(tmp_path):
     X = {"words": SPARSE, "ids": FRAME[["text"]], "more": NUMBERS} | BLOCKS
     kinds = {"words": "skip", "ids": "skip", "more": "skip", "numbers": "normal"}
-    clf = nb.NaiveBayesClassifier(kinds).fit(X, Y)
+    clf = nb.NaiveBayesClassifier(kinds).partial_fit(X, Y)
     expected = nb.NaiveBayesClassifier("normal").fit(NUMBERS, Y).predict_log_proba(NUMBERS)
     assert_allclose(clf.predict_log_proba(X), expected)
     assert list(clf.likelihoods_.values()) == ["skip"] * 6 + ["skip"] * 2 + ["normal"] * 2

@@ -41,9 +41,9 @@ FORMS = {
 @pytest.mark.parametrize("cells", CELLS.values(), ids=CELLS)
 def test_a_column_of_categories_is_taken_at_every_door(form, cells, tmp_path):
     frame = FORMS[form](cells)
-    clf = nb.NaiveBayesClassifier(temper=False).fit(frame, Y)
+    clf = nb.NaiveBayesClassifier(method="posterior").fit(frame, Y)
     plain = pd.DataFrame({"c": cells, "size": SIZE})
-    other = nb.NaiveBayesClassifier({"c": "categorical", "size": "normal"}).fit(plain, Y)
+    other = nb.NaiveBayesClassifier({"c": "categorical", "size": "normal"}, method="posterior").fit(plain, Y)
     assert clf.likelihoods_ == {"c": "categorical", "size": "normal"}
     expected = other.predict_proba(plain)
     for rows in (frame, plain, [{"c": cell, "size": size} for cell, size in zip(cells, SIZE, strict=True)]):
@@ -52,7 +52,7 @@ def test_a_column_of_categories_is_taken_at_every_door(form, cells, tmp_path):
     assert_allclose(clf.predict_proba({"c": cells[0], "size": SIZE[0]}), expected[:1], rtol=1e-12)
     if form != "pyarrow":
         assert_allclose(clf.predict_proba(frame.iloc[3:6]), expected[3:6], rtol=1e-12)
-        batches = nb.NaiveBayesClassifier({"c": "categorical", "size": "normal"})
+        batches = nb.NaiveBayesClassifier({"c": "categorical", "size": "normal"}, method="posterior")
         batches.partial_fit(frame.iloc[:12], Y[:12]).partial_fit(plain.iloc[12:], Y[12:])
         assert_allclose(batches.predict_proba(frame), expected, rtol=1e-6)
     nb.save(clf, tmp_path / "model")

@@ -105,7 +105,7 @@ def test_likelihoods_by_name_and_by_pattern():
 
 def test_a_family_takes_the_whole_frame():
     frame = pl.DataFrame({"a": RNG.normal(size=N), "b": RNG.normal(size=N)})
-    clf = nb.NaiveBayesClassifier(nb.MultivariateNormal()).fit(frame, Y)
+    clf = nb.NaiveBayesClassifier(nb.MultivariateNormal(), method="posterior").fit(frame, Y)
     post = nb.fit_posterior(nb.NaiveBayes(nb.MultivariateNormal()), frame.to_numpy(), (Y == "yes").astype(int))
     assert_allclose(clf.predict_log_proba(frame), post.predict_log_proba(frame.to_numpy()), atol=1e-12)
 

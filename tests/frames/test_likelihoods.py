@@ -187,9 +187,11 @@ def test_the_estimator_and_the_command_make_one_model(tmp_path):
     features, target = frame.drop(columns="survived"), frame["survived"]
     clf = nb.NaiveBayesClassifier().fit(features, target)
     assert clf.likelihoods_ == PASSENGERS
-    assert repr(clf) == "NaiveBayesClassifier(): 4 categorical, 2 normal, 2 bernoulli, 4 left out"
-    again = nb.NaiveBayesClassifier(nb.infer_likelihoods(features)).fit(features, target)
-    as_chosen = nb.NaiveBayesClassifier(temper=False).fit(features, target).predict_proba(features)
+    columns = "4 categorical, 2 normal, 2 bernoulli, 4 left out"
+    learned = "3 views of 2 numbers, dependence, powers learned on 891 of 891 rows"
+    assert repr(clf) == f"NaiveBayesClassifier(): {columns}; {learned}"
+    again = nb.NaiveBayesClassifier(nb.infer_likelihoods(features), method="posterior").fit(features, target)
+    as_chosen = nb.NaiveBayesClassifier(method="posterior").fit(features, target).predict_proba(features)
     assert_allclose(again.predict_proba(pa.table(features)), as_chosen, rtol=1e-9)
     proba = clf.predict_proba(features)
     for name in ("rows.csv", "rows.parquet"):

@@ -58,7 +58,7 @@ def by_blocks(vectorizer, smoothing=1.0):
     ],
 )
 def test_the_fit_is_that_of_counts_in_a_multinomial_block(likelihood, vectorizer):
-    clf = fitted({**CHOSEN, "message": likelihood}, smoothing=0.5)
+    clf = fitted({**CHOSEN, "message": likelihood}, smoothing=0.5, method="posterior")
     assert_allclose(clf.predict_proba(FRAME), by_blocks(vectorizer, 0.5), rtol=1e-9)
     assert clf.encoded(FRAME)["message"].format == "csr"
 
@@ -85,10 +85,10 @@ def test_the_vocabulary_is_that_of_all_rows_and_new_words_say_nothing():
 
 @pytest.mark.parametrize("empty", [None, float("nan"), "", "...", "unheard"])
 def test_a_text_without_known_words_has_a_factor_of_one(empty):
-    rest = nb.NaiveBayesClassifier({**CHOSEN, "message": "skip"}).fit(FRAME, Y)
+    clf, rest = (fitted({**CHOSEN, "message": kind}, method="posterior") for kind in ("words", "skip"))
     row = {"message": empty, "age": 1.0, "colour": "red"}
     for rows in (row, [row], pd.DataFrame([row])):
-        assert_allclose(fitted().predict_proba(rows), rest.predict_proba(pd.DataFrame([row])), rtol=1e-9)
+        assert_allclose(clf.predict_proba(rows), rest.predict_proba(pd.DataFrame([row])), rtol=1e-9)
 
 
 @pytest.mark.parametrize("texts", [None, "", "..."])
@@ -155,7 +155,7 @@ def test_a_file_is_fitted_as_its_rows(tmp_path, suffix):
 
 
 def test_rows_are_forgotten_with_their_words():
-    clf = fitted().forget(FRAME[:30], Y[:30])
+    clf = nb.NaiveBayesClassifier(CHOSEN).partial_fit(FRAME, Y).forget(FRAME[:30], Y[:30])
     same_words = CountVectorizer(vocabulary=clf.schema_.names_by_block["message"])
     left = nb.NaiveBayesClassifier({**CHOSEN, "message": same_words}).fit(FRAME[30:], Y[30:])
     assert_allclose(clf.predict_proba(FRAME), left.predict_proba(FRAME), rtol=1e-7)

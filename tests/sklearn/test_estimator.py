@@ -27,6 +27,9 @@ RNG = np.random.default_rng(0)
 CODES = RNG.integers(0, 4, (150, 3)) * (Y[:, None] + 1) % 5
 
 
+VIEWS = nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram())
+
+
 def refused_checks(estimator):
     """The one check whose numbers are negative whatever the estimator's tags say."""
     counts = estimator.likelihoods == "multinomial"
@@ -52,14 +55,15 @@ def test_scikit_learns_own_checks_of_other_methods(estimator, check):
 @pytest.mark.parametrize(
     ("params", "family", "per_feature"),
     [
-        ({}, nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram()), True),
+        ({"dependence": False}, VIEWS, True),
+        ({"likelihoods": "normal", "dependence": False}, nb.Normal(), True),
+        ({"method": "posterior"}, nb.Normal(), None),
         ({"temper": False}, nb.Normal(), None),
-        ({"likelihoods": "normal"}, nb.Normal(), None),
         ({"temper": True}, nb.Normal(), False),
     ],
 )
 def test_the_fit_of_numbers(params, family, per_feature):
-    """By default three views, each with a power for each column, learned; else the exact posterior of a Normal."""
+    """Powers of each column and of each of three views, where nobody chose; or the exact posterior of a Normal."""
     clf = nb.NaiveBayesClassifier(**params).fit(X, NAMES[Y])
     post = nb.fit_posterior(nb.NaiveBayes(family), X, Y)
     post = post if per_feature is None else nb.temper(post, X, Y, per_feature=per_feature)
@@ -116,7 +120,7 @@ def test_nuts_is_seeded_by_the_random_state():
     )
     assert_array_equal(one.predict_proba(X_few), two.predict_proba(X_few))
     assert not np.array_equal(one.predict_proba(X_few), other.predict_proba(X_few))
-    exact = nb.NaiveBayesClassifier("normal").fit(X_few, y_few).predict_proba(X_few)
+    exact = nb.NaiveBayesClassifier("normal", method="posterior").fit(X_few, y_few).predict_proba(X_few)
     assert_allclose(one.predict_proba(X_few), exact, atol=0.05)
 
 
@@ -128,34 +132,35 @@ def test_temper_is_that_of_the_fit(per_feature):
     assert_array_equal(clf.predict_log_proba(X), tempered.predict_log_proba(X))
 
 
-def test_batches_have_views_without_powers_and_the_edges_of_the_first():
+def test_batches_without_their_rows_have_the_powers_and_the_edges_of_the_first():
     order = RNG.permutation(150)
-    parts = nb.NaiveBayesClassifier()
+    parts = nb.NaiveBayesClassifier(dependence=False, keep_rows=False)
     for rows in np.split(order, [90]):
         parts.partial_fit(X[rows], Y[rows])
-    model = nb.NaiveBayes(nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram()))
+    model = nb.NaiveBayes(VIEWS)
     first, second = order[:90], order[90:]
-    before = nb.sufficient_statistics(model, X[first], Y[first])
+    before = nb.fit_posterior(model, X[first], Y[first])
     more = nb.sufficient_statistics(model.resolve(X[first], Y[first]), X[second], Y[second])
-    expected = nb.fit_posterior(model, statistics=nb.merge(before, more))
+    exact = nb.fit_posterior(model, statistics=nb.merge(before.statistics, more))
+    expected = exact.with_powers(nb.temper(before, X[first], Y[first], per_feature=True).powers)
     assert_allclose(parts.predict_log_proba(X), expected.predict_log_proba(X), rtol=1e-9, atol=1e-9)
-    assert_array_equal(parts.fit_.powers["x"], expected.powers["x"])
 
 
-def test_chosen_likelihoods_have_no_views():
-    """Where one column is chosen to be Normal all numbers are, and powers are learned for those that are not."""
+def test_a_chosen_likelihood_has_one_view_and_changes_nothing_for_the_others():
     frame = pd.DataFrame(X, columns=[*"abcd"])
-    clf = nb.NaiveBayesClassifier({"a": "normal"}).fit(frame, Y)
-    tempered = nb.NaiveBayesClassifier("normal", temper="per_feature").fit(frame, Y)
-    assert_array_equal(clf.predict_proba(frame), tempered.predict_proba(frame))
+    clf = nb.NaiveBayesClassifier({"a": "normal"}, dependence=False).fit(frame, Y)
+    by_block = {"numeric": X[:, 1:], "numeric_chosen": X[:, :1]}
+    model = nb.NaiveBayes({"numeric": VIEWS, "numeric_chosen": nb.Normal()})
+    post = nb.temper(nb.fit_posterior(model, by_block, Y), by_block, Y, per_feature=True)
+    assert_array_equal(clf.predict_log_proba(frame), post.predict_log_proba(by_block))
     clf = nb.NaiveBayesClassifier(dict.fromkeys("abcd", "normal")).fit(frame, Y)
     assert_array_equal(clf.predict_proba(frame), nb.NaiveBayesClassifier("normal").fit(frame, Y).predict_proba(frame))
     clf = nb.NaiveBayesClassifier({"a": "skip"}).fit(frame, Y)
     alone = nb.NaiveBayesClassifier().fit(frame[[*"bcd"]], Y)
     assert_allclose(clf.predict_proba(frame), alone.predict_proba(frame[[*"bcd"]]), rtol=1e-9)
     blocks = {"one": X[:, :2], "two": X[:, 2:]}
-    clf = nb.NaiveBayesClassifier({"one": "normal"}).fit(blocks, Y)
-    families = {"one": nb.Normal(), "two": nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram())}
+    clf = nb.NaiveBayesClassifier({"one": "normal"}, dependence=False).fit(blocks, Y)
+    families = {"one": nb.Normal(), "two": VIEWS}
     post = nb.temper(nb.fit_posterior(nb.NaiveBayes(families), blocks, Y), blocks, Y, per_feature=True)
     assert_array_equal(clf.predict_log_proba(blocks), post.predict_log_proba(blocks))
 
@@ -229,9 +234,9 @@ def test_weights_are_repeated_rows_and_rows_of_weight_zero_are_absent():
 
 
 def test_missing_cells_and_unseen_codes_drop_their_factor():
-    clf = nb.NaiveBayesClassifier(likelihoods=["categorical", "normal"])
+    clf = nb.NaiveBayesClassifier(likelihoods=["categorical", "normal"], method="posterior")
     clf.fit(np.column_stack([CODES[:, 0], X[:, 0]]), Y)
-    alone = nb.NaiveBayesClassifier("normal").fit(X[:, :1], Y)
+    alone = nb.NaiveBayesClassifier("normal", method="posterior").fit(X[:, :1], Y)
     rows = np.array([[np.nan, 5.0], [99.0, 5.0], [-1.0, 5.0]])
     assert_allclose(clf.predict_proba(rows), alone.predict_proba([[5.0]] * 3), atol=1e-12)
 
@@ -308,9 +313,9 @@ def test_pickling_and_representations():
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({"method": "bayes"}, "method must be one of posterior, map, .* got 'bayes'"),
+        ({"method": "bayes"}, "method must be one of default, posterior, map, .* got 'bayes'"),
         ({"method": "maps"}, "did you mean 'map'"),
-        ({"smoothing": 0}, "smoothing must be a number from 1e-100 to 1e\\+15 for method 'posterior', got 0"),
+        ({"smoothing": 0}, "smoothing must be a number from 1e-100 to 1e\\+15 for method 'default', got 0"),
         ({"smoothing": "much"}, "smoothing must be a number"),
         ({"likelihoods": "gaussian"}, "'gaussian' is not a likelihood of a column: expected one of bernoulli"),
         ({"likelihoods": ["normal"]}, "likelihoods has 1 entries, and X has 13 columns: give one per column"),
@@ -320,7 +325,10 @@ def test_pickling_and_representations():
         ({"class_prior": [0.5, 0.5]}, "class_prior must be one probability per class"),
         ({"class_prior": [0.5, 0.5, 0.5]}, "sum to 1"),
         ({"temper": "all"}, "temper must be True, False, 'per_feature' or None, got 'all'"),
-        ({"temper": True, "method": "map"}, "temper needs method 'posterior' or 'empirical', got 'map'"),
+        ({"temper": True, "method": "map"}, "temper needs method 'default', 'posterior' or 'empirical', got 'map'"),
+        ({"dependence": "tree"}, "dependence must be None, False, 'forest' or 'aode', got 'tree'"),
+        ({"dependence": "aode", "method": "posterior"}, "dependence='aode' is learned by method 'default'"),
+        ({"dependence": "forest", "temper": False}, "with temper=None, got temper=False"),
         ({"method": "feature weights"}, "tempering is an argument of NaiveBayesClassifier, temper=True"),
         ({"method": "learned prior"}, "here it is called 'empirical'"),
         ({"method": ["map"]}, "got \\['map'\\]$"),
@@ -363,5 +371,3 @@ def test_an_invalid_batch_leaves_the_fit_unchanged():
     assert_array_equal(clf.predict_log_proba(X), before)
     with pytest.raises(ValueError, match="is not the same as on last call to partial_fit, was: \\[0, 1, 2\\]"):
         clf.partial_fit(X, Y, classes=[0, 1])
-    with pytest.raises(ValueError, match=r"temper looks at all rows again, .* use fit, or temper=False and nb.temper"):
-        nb.NaiveBayesClassifier(temper=True).partial_fit(X, Y, classes=[0, 1, 2])

@@ -57,7 +57,9 @@ def test_what_is_left_out_makes_no_difference_and_is_said():
         alone = nb.NaiveBayesClassifier().fit(used, Y)
         assert_array_equal(clf.predict_proba(FRAME), alone.predict_proba(used))
         assert_array_equal(clf.predict_proba(FRAME.assign(name="x", town=3.5)), alone.predict_proba(used))
-    assert repr(clf) == "NaiveBayesClassifier(): 2 categorical, 1 bernoulli, 1 normal, 2 left out"
+    columns = "2 categorical, 1 bernoulli, 1 normal, 2 left out"
+    learned = "3 views of 1 numbers, dependence, powers learned on 60 of 60 rows"
+    assert repr(clf) == f"NaiveBayesClassifier(): {columns}; {learned}"
     assert repr(clone(clf)) == "NaiveBayesClassifier()"
     assert repr(make_pipeline(clf)) == "Pipeline(steps=[('naivebayesclassifier', NaiveBayesClassifier())])"
     assert clf._repr_html_()
@@ -65,10 +67,10 @@ def test_what_is_left_out_makes_no_difference_and_is_said():
 
 def test_inferred_likelihoods_can_be_given_and_changed():
     found = nb.infer_likelihoods(FRAME)
-    clf = fitted(found)
+    clf = nb.NaiveBayesClassifier(found, method="posterior").fit(FRAME, Y)
     assert clone(clf).get_params()["likelihoods"] == found
     with pytest.warns(UserWarning, match=NAMED):
-        as_chosen = nb.NaiveBayesClassifier(temper=False).fit(FRAME, Y)
+        as_chosen = nb.NaiveBayesClassifier(method="posterior").fit(FRAME, Y)
     assert_array_equal(clf.predict_proba(FRAME), as_chosen.predict_proba(FRAME))
     assert fitted({**found, "rooms": "poisson"}).likelihoods_["rooms"] == "poisson"
 
@@ -102,7 +104,8 @@ def test_what_was_chosen_is_kept_with_the_model(how, tmp_path):
     assert again.likelihoods_ == KINDS
     assert again.get_params()["likelihoods"] == KINDS
     assert_array_equal(again.predict_proba(FRAME), clf.predict_proba(FRAME))
-    again.partial_fit(FRAME, Y)
+    with pytest.warns(UserWarning, match="the dependence between columns that it learned is left out from now on"):
+        again.partial_fit(FRAME, Y)
     assert again.class_count_.sum() == 2 * N
 
 
@@ -233,8 +236,9 @@ def test_zeros_and_ones_are_predicted_better_as_bernoulli():
     likelier = (y[:, None] == 1) ^ (rng.random(200) < 0.5)
     rare = (rng.random((200, 200)) < np.where(likelier, 0.06, 0.02)).astype(float)
     with pytest.warns(UserWarning, match=SAID):
-        ours = cross_val_score(nb.NaiveBayesClassifier(), rare, y).mean()
-    assert ours > cross_val_score(nb.NaiveBayesClassifier("normal"), rare, y).mean() + 0.05  # 0.90 and 0.81
+        ours = cross_val_score(nb.NaiveBayesClassifier(method="posterior"), rare, y).mean()
+    normal = nb.NaiveBayesClassifier("normal", method="posterior")
+    assert ours > cross_val_score(normal, rare, y).mean() + 0.05  # 0.90 and 0.81
 
 
 def test_a_small_first_batch_of_zeros_and_ones_stays_normal_with_a_warning():
@@ -317,13 +321,14 @@ BY_POSITION = {range(1, 4): "bernoulli", "*": "normal"}
 @pytest.mark.parametrize("missing", [False, True])
 def test_columns_of_zeros_and_ones_beside_numbers_are_bernoulli(missing):
     rows = np.where(RNG.random(MIXED.shape) < 0.1, np.nan, MIXED) if missing else MIXED
-    clf = nb.NaiveBayesClassifier(temper=False).fit(rows, Y)  # without a warning
+    clf = nb.NaiveBayesClassifier(method="posterior").fit(rows, Y)  # without a warning
     assert [*clf.likelihoods_.values()] == ["normal", "bernoulli", "bernoulli", "bernoulli", "normal"]
-    declared = nb.NaiveBayesClassifier(BY_POSITION).fit(rows, Y)
+    declared = nb.NaiveBayesClassifier(BY_POSITION, method="posterior").fit(rows, Y)
     assert_array_equal(clf.predict_proba(rows), declared.predict_proba(rows))
     assert_array_equal(clf.predict_proba(jnp.asarray(rows)[:5]), declared.predict_proba(jnp.asarray(rows)[:5]))
     batches = nb.NaiveBayesClassifier().partial_fit(rows[:30], Y[:30]).partial_fit(rows[30:], Y[30:])
-    assert_allclose(batches.predict_proba(rows), declared.predict_proba(rows), rtol=1e-9)
+    whole = nb.NaiveBayesClassifier().fit(rows, Y)
+    assert_allclose(batches.predict_proba(rows), whole.predict_proba(rows), rtol=1e-9)
     few = nb.NaiveBayesClassifier().partial_fit(rows[:9], Y[:9])
     with pytest.warns(UserWarning, match="'x1', 'x2', 'x3' of X stay normal, .* suggest bernoulli"):
         few.partial_fit(rows[9:], Y[9:])
@@ -341,7 +346,7 @@ def test_fits_to_zeros_and_ones_beside_numbers_are_kept_in_files(temper, tmp_pat
             odd = read.predict_proba(np.where([[0, 1, 0, 0, 0]], 3.0, MIXED))
         assert_allclose(odd, clf.predict_proba(np.where([[0, 1, 0, 0, 0]], np.nan, MIXED)), rtol=1e-5)
     found = nb.explain(clf, MIXED[:1])
-    assert {*found.feature_names} == {f"x{d}" for d in range(5)}
+    assert {*found.feature_names} == {f"x{d}" for d in range(5)} | ({"dependence"} if temper is None else set())
 
 
 def test_onnx_reads_other_numbers_in_columns_of_zeros_and_ones_as_missing(tmp_path):
@@ -357,7 +362,7 @@ def test_a_column_transformer_gives_what_the_frame_gives():
     columns = ColumnTransformer([("colour", OneHotEncoder(drop=["red"]), ["colour"])], remainder="passthrough")
     frame = FRAME[["colour", "size"]]
     pipe = make_pipeline(columns, nb.NaiveBayesClassifier()).fit(frame, Y)
-    assert repr(pipe[-1]) == "NaiveBayesClassifier(): 2 bernoulli, 1 normal"
+    assert repr(pipe[-1]).startswith("NaiveBayesClassifier(): 2 bernoulli, 1 normal; 3 views of 1 numbers")
     sparse = columns.set_params(sparse_threshold=1.0).fit_transform(frame)
     with pytest.raises(TypeError, match=r"X is sparse: .* a ColumnTransformer with sparse_threshold=0 gives an array"):
         nb.NaiveBayesClassifier().fit(sparse, Y)
@@ -369,5 +374,6 @@ def test_zeros_and_ones_are_predicted_better_as_bernoulli_beside_numbers_too():
     likelier = (y[:, None] == 1) ^ (rng.random(200) < 0.5)
     rare = (rng.random((200, 200)) < np.where(likelier, 0.06, 0.02)).astype(float)
     rows = np.c_[rare, rng.normal(size=(200, 2))]
-    ours = cross_val_score(nb.NaiveBayesClassifier(temper=False), rows, y).mean()
-    assert ours > cross_val_score(nb.NaiveBayesClassifier("normal"), rows, y).mean() + 0.05
+    ours = cross_val_score(nb.NaiveBayesClassifier(method="posterior"), rows, y).mean()
+    normal = nb.NaiveBayesClassifier("normal", method="posterior")
+    assert ours > cross_val_score(normal, rows, y).mean() + 0.05

@@ -91,7 +91,8 @@ def test_any_split_is_one_fit_and_rows_are_forgotten(size):
 
 def test_columns_that_the_first_rows_choose_are_kept():
     first = FRAME.assign(colour=FRAME["colour"].fillna("red"))
-    clf = nb.NaiveBayesClassifier(CHOSEN, missing="informative").fit(first, Y).partial_fit(FRAME, Y)
+    clf = nb.NaiveBayesClassifier(CHOSEN, missing="informative", keep_rows=False, dependence=False)
+    clf.fit(first, Y).partial_fit(FRAME, Y)
     assert clf.schema_.names_by_block["missing"] == ["age is missing"]  # `seen` is skipped, as asked
     assert clf.missing_evidence_.keys() == {"age"}
     none = nb.NaiveBayesClassifier({"size": "normal"}, missing="informative").fit(FRAME[["size"]], Y)
