@@ -37,6 +37,20 @@ def _tempered(method: Method, *, per_feature: bool = True) -> Method:
     return lambda rows: nb.temper(method(rows), rows.X, rows.y, per_feature=per_feature)
 
 
+def estimator(**settings: Any) -> Method:
+    """``NaiveBayesClassifier`` with all classes declared; numbers as it sees them where it infers them."""
+    numbers: nb.Family = nb.Normal()
+    if "method" not in settings and "temper" not in settings:
+        numbers = nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram())
+
+    def method(rows: Rows) -> Any:
+        families = {block: numbers if block == NUMBERS else f for block, f in rows.model.families.items()}
+        classifier = nb.NaiveBayesClassifier(families, **settings)
+        return classifier.partial_fit(rows.X, rows.y, classes=range(rows.model.num_classes or 0))
+
+    return method
+
+
 VIEWS = nb.Views(nb.NormalScores(), nb.Histogram())
 
 OURS: dict[str, Method] = {
@@ -46,7 +60,8 @@ OURS: dict[str, Method] = {
     "Histogram": _fit(nb.Histogram()),
     "Histogram, powers": _tempered(_fit(nb.Histogram())),
     "Views, powers": _tempered(_fit(VIEWS)),
-    "default": _tempered(_fit(nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram()))),
+    "default": estimator(),
+    "default without dependence": estimator(dependence=False),
     "forests": _fit(nb.Normal(), nb.fit_forests),
     "forests, powers": _tempered(_fit(nb.Normal(), nb.fit_forests)),
     "forests of Histogram, powers": _tempered(_fit(nb.Histogram(), nb.fit_forests)),

@@ -34,7 +34,10 @@ PAIRS = (
     ("forests of Histogram, powers", "forests, powers"),
     ("forests of Histogram, powers", "Views, powers"),
     ("default", "posterior, powers"),
-    ("default", "Views, powers"),
+    ("default", "forests, powers"),
+    ("default", "default without dependence"),
+    ("default without dependence", "posterior, powers"),
+    ("default without dependence", "Views, powers"),
     ("forests of Views, powers", "Views, powers"),
     ("forests of Views, powers", "forests, powers"),
 )
