@@ -13,6 +13,7 @@ from bayesnb.fits._nuts import HierarchicalDraws as HierarchicalDraws
 from bayesnb.fits._prequential import Forgetting as Forgetting
 from bayesnb.forests._posterior import ForestPosterior as ForestPosterior
 from bayesnb.forests._posterior import ForestStatistics as ForestStatistics
+from bayesnb.forests._stacked import StackedPosterior as StackedPosterior
 from bayesnb.frames._summaries import InferredLikelihoods as InferredLikelihoods
 from bayesnb.inspection._compare_evidence import EvidenceComparison as EvidenceComparison
 from bayesnb.inspection._dependence import Dependence as Dependence
@@ -29,3 +30,4 @@ from bayesnb.results._decisions import Decisions as Decisions
 from bayesnb.results._decisions import LabelTree as LabelTree
 from bayesnb.results._evidence import EvidenceTable as EvidenceTable
 from bayesnb.results._intervals import Interval as Interval
+from bayesnb.sklearn._learned import Learned as Learned

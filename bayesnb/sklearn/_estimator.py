@@ -66,7 +66,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
         method: `default`, the best probabilities that we know of (docs/probabilities.md): inferred numbers are
             ``nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram())``, each column and view has a power, learned from
             exact leave-one-out predictions, and the prediction is averaged with those of forests of dependence, with
-            learned shares (``nb.StackedPosterior``). `posterior`, the exact posterior predictive, with nothing learned;
+            learned shares (`StackedPosterior`). `posterior`, the exact posterior predictive, with nothing learned;
             `map`, the joint mode; `mle`; `nuts`; `empirical`, the posterior under a learned prior, which on pixels and
             words may predict worse (see ``fit_empirical``); `averaged`, the average over all subsets of features.
         class_prior: Class probabilities: `uniform`, [K] in the order of ``classes_``, or a dict by label; the default
