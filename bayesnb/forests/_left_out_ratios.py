@@ -60,12 +60,13 @@ def _look_up(prepared: Prepared, rows: PairRows, y: Array, weight: Array) -> Arr
     """The log ratios of rows of categories without themselves, [N, M, K]."""
     child, sizes, num_classes = prepared.parts.children[0], prepared.parts.sizes, prepared.parts.num_classes
     size = sum(sizes)
-    odds = np.asarray(child.prior.concentration + child.statistics.counts).reshape(num_classes, -1, size)
-    totals = np.add.reduceat(odds, starts_of(sizes)[:-1], axis=2)
-    parts = Odds(odds[:, :size], totals[:, :size], odds[:, -1], totals[:, -1])
+    tables = np.stack(np.broadcast_arrays(child.statistics.counts, child.prior.concentration), axis=-1)
+    tables = tables.reshape(num_classes, -1, size, 2)
+    totals = np.add.reduceat(tables, starts_of(sizes)[:-1], axis=2)
+    odds = Odds(tables[:, :size], totals[:, :size], tables[:, -1], totals[:, -1])
     found = prepared.log_ratios(rows)
     for m, combine in enumerate(prepared.combines):
-        sums = left_out_sums(parts, rows.places, y, weight, np.asarray(combine.edges))
+        sums = left_out_sums(odds, rows.places, y, weight, np.asarray(combine.edges))
         found[np.arange(len(y)), m, y] = combine.of_parents(sums)
     return found
 

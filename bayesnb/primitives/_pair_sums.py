@@ -15,11 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from bayesnb.arrays import _limits as limits
-from bayesnb.arrays._loops import compiled, in_threads, row_blocks
+from bayesnb.arrays._loops import compiled, in_threads, part_of_loops, row_blocks
 from bayesnb.arrays._placement import Array
 
-TOGETHER = 8
-"""Ratios that are multiplied before a logarithm is taken: they are above 1e-30."""
+SMALLEST = 1e-150
+"""The product of ratios, or of their inverses, below which a logarithm is taken: one alone is above 1e-130."""
+
+NOISE = 4.0 * np.finfo(float).eps
+"""What rounding leaves of a sum of weights when all of them are taken away, relative to the sum."""
 
 
 def count_places(places: Array, y: Array, weight: Array, num_classes: int, size: int) -> Array:
@@ -58,8 +61,8 @@ def _in_blocks(loop: Callable[..., None], tables: Array, places: Array, given: A
 
 
 class Odds(NamedTuple):
-    """The weights by which categories are predicted: n + a of pairs, [K, S, S]; their sums for each parent's category
-    and column, [K, S, I]; and the same without a parent, [K, S] and [K, I].
+    """The weights and the pseudo-counts by which categories are predicted, side by side: of pairs, [K, S, S, 2]; their
+    sums for each parent's category and column, [K, S, I, 2]; and the same without a parent, [K, S, 2] and [K, I, 2].
     """
 
     pairs: Array
@@ -120,6 +123,14 @@ def _sum_parents(table: Array, places: Array, log_shares: Array, out: Array) -> 
         out[n] = largest + math.log(total)
 
 
+@part_of_loops
+def _left_share(one: Array, total: Array, w: float) -> float:
+    """The probability of a category from (weight, pseudo-count), its and its column's, without a row of weight w."""
+    noise = NOISE * total[0]
+    left, rest = one[0] - w, total[0] - w
+    return ((left if left > noise else 0.0) + one[1]) / ((rest if rest > noise else 0.0) + total[1])
+
+
 @compiled
 def _left_out(
     pairs: Array, totals: Array, alone: Array, alone_totals: Array, places: Array, y: Array, weight: Array,
@@ -131,16 +142,15 @@ def _left_out(
         k, w = y[n], weight[n]
         for j in range(num_columns):
             if places[n, j] < size:
-                inverse[j] = (alone_totals[k, j] - w) / (alone[k, places[n, j]] - w)
+                inverse[j] = 1.0 / _left_share(alone[k, places[n, j]], alone_totals[k, j], w)
         for i in range(num_columns):
-            found, product, number = 0.0, 1.0, 0
+            found, product = 0.0, 1.0
             if places[n, i] < size:
                 of_parent, of_totals = pairs[k, places[n, i]], totals[k, places[n, i]]
                 for j in range(num_columns):
                     if edges[i, j] and places[n, j] < size:
-                        product *= (of_parent[places[n, j]] - w) / (of_totals[j] - w) * inverse[j]
-                        number += 1
-                        if number == TOGETHER:
+                        product *= _left_share(of_parent[places[n, j]], of_totals[j], w) * inverse[j]
+                        if not SMALLEST < product < 1.0 / SMALLEST:
                             found += math.log(product)
-                            product, number = 1.0, 0
+                            product = 1.0
             out[n, i] = found + math.log(product)
