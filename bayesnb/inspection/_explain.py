@@ -131,13 +131,11 @@ def explain(
     prior, contributions = _exact_log_odds(probs, table, other)
     values = _values(found, arrays, blocks)
     if depends:
-        added = log_odds_of(whole, arrays, other) - log_odds_of(found, arrays, other)
-        contributions = np.concatenate(
-            [contributions, np.nan_to_num(added, posinf=0.0, neginf=0.0)[:, :, None]], axis=2
-        )
+        added = _log_odds_added(whole, found, arrays, other)
+        contributions = np.concatenate([contributions, added[:, :, None]], axis=2)
         values = np.column_stack([values, np.full(len(values), np.nan)])
-        features = {**features, DEPENDENCE: (DEPENDENCE,)}
-        blocks = {**blocks, DEPENDENCE: slice(ends[-1], ends[-1] + 1)}
+        block = DEPENDENCE + "_" * (DEPENDENCE in blocks)
+        features, blocks = features | {block: (DEPENDENCE,)}, blocks | {block: slice(ends[-1], ends[-1] + 1)}
     return Explanation(
         prior=prior,
         contributions=contributions,
@@ -159,11 +157,13 @@ def without_dependence(fit: Any) -> Any:
     return fit.posterior if isinstance(fit, ForestPosterior) else fit
 
 
-def log_odds_of(fit: Classifier, arrays: dict[str, Array], against: int) -> Array:
-    """The log odds of checked rows, [N, K]."""
-    logs = fit.host_score(arrays).normalise()
+def _log_odds_added(whole: Classifier, part: Classifier, arrays: dict[str, Array], against: int) -> Array:
+    """The log odds of a fit less those of its part for checked rows, [N, K]; 0 for impossible classes."""
+    logs = [fit.host_score(arrays).normalise() for fit in (whole, part)]
     with np.errstate(invalid="ignore"):
-        return logs - logs[:, [against]]
+        log_odds = [one - one[:, [against]] for one in logs]
+        added: Array = log_odds[0] - log_odds[1]
+    return np.where(np.isfinite(added), added, 0.0)
 
 
 def _check(fit: Any, X: Any, key: Any) -> None:

@@ -17,7 +17,7 @@ from bayesnb.arrays._placement import Array
 from bayesnb.arrays._typing import Estimator, FeatureNames, Table
 from bayesnb.inspection import _display_names as names
 from bayesnb.inspection._compare_evidence import is_continuous
-from bayesnb.inspection._explain import explain
+from bayesnb.inspection._explain import explain, without_dependence
 from bayesnb.inspection._explanation import Explanation
 from bayesnb.plots._style import AGAINST, FOR, NEUTRAL, escape_dollars, heading, shorten
 from bayesnb.results._classifier import Classifier, Posterior, unwrap_pipeline
@@ -84,7 +84,7 @@ def nomogram(
     k = names.class_index(of, classes, "of")
     if k == other:
         raise ValueError(f"of and against are two classes, got {classes[k]!r} for both")
-    axes = feature_scales(unwrap_pipeline(fit)[0], explanation, k, count, row)
+    axes = feature_scales(without_dependence(unwrap_pipeline(fit)[0]), explanation, k, count, row)
     nats = None if row is None else explanation.contributions[row, k]
     others = 0.0 if nats is None else float(np.delete(nats, list(axes)).sum())
     num_others = len(explanation.feature_names) - len(axes)
@@ -220,7 +220,8 @@ def feature_scales(fit: Classifier, explanation: Explanation, of: int, count: in
     features = [
         f
         for block, places in explanation.blocks.items()
-        if num_parts(family := fit.model.families[block]) == 1
+        if (family := fit.model.families.get(block)) is not None
+        and num_parts(family) == 1
         and (not family.one_feature or (has_word_terms(family) and places.stop - places.start > 1))
         for f in range(places.start, places.stop)
         if np.isfinite(explanation.values[:, f]).any()

@@ -28,7 +28,7 @@ def test_a_nomogram_of_a_pipeline():
     X = np.random.default_rng(0).normal(size=(30, 2))
     scaled = make_pipeline(StandardScaler(), nb.NaiveBayesClassifier()).fit(X, X[:, 0] > 0)
     ax = nb.plots.nomogram(Figure().subplots(), scaled, X)
-    assert {"x0", "x1"} <= {label.get_text() for label in ax.get_yticklabels()}
+    assert {"x0", "x1", "1 other feature"} <= {label.get_text() for label in ax.get_yticklabels()}
 
 
 def test_a_pipeline_is_explained_from_its_texts(pipeline):

@@ -276,7 +276,7 @@ def test_an_estimator_names_classes_and_columns():
     told = explain(classifier, rows, against="no")
     log_proba = classifier.predict_log_proba(rows)
     assert_allclose(told.log_odds[:, 1], log_proba[:, 1] - log_proba[:, 0])
-    assert set(told.feature_names) == {"size", "colour"}
+    assert set(told.feature_names) == {"size", "colour", "dependence"}
     assert told.class_names == ("no", "yes")
     assert explain(classifier, rows, class_names=["a", "b"]).class_names == ("a", "b")
 
@@ -324,7 +324,7 @@ def test_what_is_refused(key, monkeypatch):
 def test_categories_go_by_their_names():
     """A frame's text, its booleans and given names of codes; a missing cell has none."""
     rows = pd.DataFrame({"colour": ["red", "blue", None, "red"], "old": [True, False, False, True]})
-    classifier = NaiveBayesClassifier().fit(rows, ["no", "yes", "yes", "no"])
+    classifier = NaiveBayesClassifier(method="posterior").fit(rows, ["no", "yes", "yes", "no"])
     told = explain(classifier, rows)
     assert {part.label for part in told.top(0)} == {"colour = red", "old = True"}
     assert {part.label for part in told.top(2)} == {"old = False"}
@@ -369,8 +369,39 @@ def test_names_of_values_that_do_not_fit(function, given, message):
 
 def test_other_names_of_features_are_not_taken_for_those_of_the_frame():
     rows = pd.DataFrame({"c": list("xyzx"), "code": list("3453")})
-    classifier = NaiveBayesClassifier().fit(rows, [0, 1, 1, 0])
+    classifier = NaiveBayesClassifier(method="posterior").fit(rows, [0, 1, 1, 0])
     assert {part.label for part in explain(classifier, rows, feature_names={"categorical": ["code", "c"]}).top(1)} <= {
         "code = 1",
         "c = 1",
     }
+
+
+@pytest.mark.parametrize("dependence", [None, "forest", "aode"])
+@pytest.mark.parametrize("class_prior", [None, [0.0, 0.3, 0.7], [0.5, 0.5, 0.0]])
+def test_dependence_is_what_is_left_of_the_prediction(rng, dependence, class_prior):
+    """Also where a class is impossible, and beside a column and a block of the same name."""
+    y = np.arange(120) % 3
+    number = rng.normal(size=120) + y
+    kind = np.where(rng.random(120) < 0.3 + 0.4 * (number > 1.0), "a", "b")
+    rows = pd.DataFrame({"dependence": number, "twice": number + 0.2 * rng.normal(size=120), "kind": kind})
+    rows.iloc[::7, 1] = np.nan
+    classifier = NaiveBayesClassifier(dependence=dependence).fit(rows, y)
+    classifier = classifier if class_prior is None else classifier.with_class_prior(class_prior)
+    told = explain(classifier, rows, against=1)
+    assert told.contributions.shape == (120, 3, 4)
+    assert not np.isnan(told.contributions).any()
+    log_proba = classifier.predict_log_proba(rows)
+    assert_allclose(told.log_odds, log_proba - log_proba[:, [1]], rtol=1e-9, atol=1e-9)
+    alone = explain(NaiveBayesClassifier(dependence=False, class_prior=class_prior).fit(rows, y), rows, against=1)
+    if dependence is None:
+        assert_allclose(told.contributions[:, :, :3], alone.contributions, rtol=1e-9, atol=1e-9)
+    assert np.abs(told.contributions[:, :, 3]).max() > 0.1
+    model = nb.NaiveBayes({"dependence": nb.Normal(), "flags": nb.Bernoulli()})
+    X = {"dependence": rows[["dependence", "dependence"]].to_numpy(), "flags": rows[["kind"]].to_numpy() == "a"}
+    fit = nb.fit_forests(model, X, y)
+    told = explain(fit, X)
+    assert {*told.blocks} > {*model.families}
+    log_proba = fit.predict_log_proba(X)
+    assert_allclose(told.log_odds, log_proba - log_proba[:, [0]], rtol=1e-9, atol=1e-9)
+    with pytest.raises(ValueError, match=r"has no intervals: leave out key, or fit without, dependence=False"):
+        explain(fit, X, key=jax.random.key(0))
