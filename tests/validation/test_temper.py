@@ -13,6 +13,9 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, logsumexp
 
 import bayesnb as nb
+from bayesnb.arrays import _limits as limits
+from bayesnb.rows._labelled_rows import label_rows
+from bayesnb.validation._ratio_table import part_of
 from bayesnb.validation._temper_in_jax import SCALES
 from tests import cases
 
@@ -114,16 +117,19 @@ def test_one_temperature_and_the_powers_of_words_are_the_optimum(problem):
 
 
 def test_of_many_rows_some_stand_for_all(monkeypatch):
-    """Every third row of those in order of their classes, left out of the fit to all, with the weight of three."""
-    monkeypatch.setattr("bayesnb.validation._leave_one_out.MOST_ROWS", 15)
-    prior, evidence = table(np.ones(N))
-    some = np.zeros(N)
-    some[np.argsort(Y, kind="stable")[::3]] = N / len(range(0, N, 3))
-
+    """Those that their cells choose, left out of the fit to all, with the weight of all rows of their class."""
+    limit = {"LEARNED_RATIOS": 1, "ROWS_A_POWER": 1, "FEWEST_LEARNED": 15, "FEWEST_OF_CLASS": 3}
+    for name, value in limit.items():
+        monkeypatch.setattr(limits, name, value)
+    fit, (prior, evidence) = nb.fit_posterior(MODEL, X, Y), table(np.ones(N))
+    part = part_of(fit, label_rows(MODEL, X, Y), 3)
+    chosen = (X["reals"][:, None] == part.arrays["reals"][None]).all(axis=2).any(axis=1)
+    assert 15 <= chosen.sum() == part.num_rows < 20
+    some = np.where(chosen, np.bincount(Y)[Y] / np.bincount(Y[chosen])[Y], 0.0)
     best = learn(some, prior, evidence)
-    fit = nb.temper(nb.fit_posterior(MODEL, X, Y), X, Y)
-    assert_allclose(fit.powers["reals"], np.exp(best[0]), rtol=1e-4)
-    assert_allclose(words_of(fit), best[1:], atol=1e-4)
+    found = nb.temper(fit, X, Y)
+    assert_allclose(found.powers["reals"], np.exp(best[0]), rtol=1e-4)
+    assert_allclose(words_of(found), best[1:], atol=1e-4)
 
 
 def laplace(weight, prior, evidence, temperature, scale):

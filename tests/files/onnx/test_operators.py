@@ -63,6 +63,7 @@ FUNCTIONS = {
     "places": lambda x: x.argmax(axis=1) + 10 * codes(x).argmin(axis=1),
     "running sums": lambda x: jnp.cumsum(x, axis=1) + lax.cumsum(x, axis=0, reverse=True),
     "shapes": lambda x: jnp.concatenate([x.T.reshape(-1), (2.0 * x).reshape(-1)]),
+    "edges": lambda x: lax.pad(x, x[0, 0], [(0, 0, 0), (2, -1, 0)]) @ lax.pad(MATRIX, 0.5, [(1, 0, 0), (0, 0, 0)]),
     "parts": lambda x: jnp.hstack([x[:, 1:3], x[:, ::2], *jnp.split(x, [1], axis=1)]),
     "stacks": lambda x: jnp.stack([x, jnp.stack(jnp.unstack(x, axis=1)[::-1], axis=1)], axis=1),
     "number of rows": lambda x: x / x.shape[0] + jnp.arange(x.shape[0])[:, None] + jnp.arange(3.0)[None],
@@ -90,7 +91,15 @@ FUNCTIONS = {
     "Cholesky": lambda x: jnp.linalg.cholesky(spread(x)),
     "triangular systems": lambda x: jax.scipy.linalg.solve_triangular(spread(x), x[:, :, None], lower=True),
 }  # fmt: skip
-QUICK = ("comparisons", "look-up in rows", "sums by group", "a loop over rows", "a branch in a loop", "Cholesky")
+QUICK = (
+    "comparisons",
+    "edges",
+    "look-up in rows",
+    "sums by group",
+    "a loop over rows",
+    "a branch in a loop",
+    "Cholesky",
+)
 
 
 @pytest.mark.parametrize("name", cases.by_default(FUNCTIONS, *QUICK))
@@ -137,6 +146,7 @@ def test_functions_that_onnx_lacks_keep_their_digits():
         (lambda x: lax.dynamic_update_slice(x, x[:, :2], codes(x[0, :2])), "several places of an axis"),
         (lambda x: lax.switch(codes(x)[0, 0], [jnp.sin, jnp.cos, jnp.tan], x), "'cond' of more than two branches"),
         (lambda x: scanned(x, reverse=True)[0], "'scan' in reverse"),
+        (lambda x: lax.pad(x, 0.0, [(0, 0, 0), (1, 2, 1)]), "'pad' between cells"),
     ],
 )
 def test_what_has_no_operator_is_named(function, named, rng):

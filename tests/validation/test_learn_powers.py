@@ -1,0 +1,84 @@
+"""Powers learned from a table, against scipy's minimum of the same penalised loss in JAX."""
+
+import jax
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize, minimize_scalar
+
+from bayesnb.validation import _learn_powers as module
+from bayesnb.validation._learn_powers import Group, learn_deviations, learn_powers, learn_temperature
+from bayesnb.validation._temper_in_jax import SCALES
+from tests.validation.left_out_tables import F, features_of, loss_of, make_table
+
+
+def by_scipy(table, temperature):
+    """delta at the scale of the largest evidence, and that evidence by Laplace's approximation at each scale."""
+    found = []
+    with jax.enable_x64(True):
+        for scale in SCALES:
+
+            @jax.jit
+            def loss(delta, scale=scale):
+                return loss_of(table, temperature * (1.0 + delta)) + 0.5 * (delta @ delta) / scale**2
+
+            start = np.zeros(features_of(table).shape[2])
+            bounds, exact = [(-1.0, None)] * len(start), {"ftol": 1e-16, "gtol": 1e-9}
+            best = minimize(jax.value_and_grad(loss), start, jac=True, method="L-BFGS-B", bounds=bounds, options=exact)
+            curvature = np.asarray(jax.hessian(loss)(best.x)) * scale**2
+            found.append((-best.fun - 0.5 * np.linalg.slogdet(curvature)[1], best.x))
+    return max(found, key=lambda pair: pair[0])[1], np.array([evidence for evidence, _ in found])
+
+
+@pytest.fixture(params=[False, True], ids=["", "forest"])
+def table(request, rng):
+    return make_table(rng, forest=request.param, num_rows=150)
+
+
+def test_the_common_power_is_the_optimum(table):
+    def loss(log_t):
+        with jax.enable_x64(True):
+            return float(loss_of(table, np.full(table.num_features, np.exp(log_t)))) + 0.5 * log_t**2
+
+    best = minimize_scalar(loss, bounds=(-12.0, 0.0), method="bounded", options={"xatol": 1e-9}).x
+    assert -3.0 < best < -0.1
+    assert_allclose(learn_temperature(table), np.exp(best), rtol=1e-6)
+
+
+@pytest.mark.parametrize("most", [module.MOST_NEWTON, 0], ids=["Newton", "L-BFGS"])
+def test_deviations_are_the_optimum_at_the_best_scale(monkeypatch, table, most):
+    """A power of 0 among them, as the last feature is worse than useless."""
+    monkeypatch.setattr(module, "MOST_NEWTON", most)
+    temperature = learn_temperature(table)
+    expected, evidences = by_scipy(table, temperature)
+    assert np.ptp(evidences[:2]) > 0.5
+    found = learn_deviations(table, temperature)
+    assert found.min() == -1.0
+    assert_allclose(found, expected, atol=2e-3)
+
+
+def test_a_search_from_another_start_finds_the_same(table, rng):
+    temperature = learn_temperature(table)
+    cold = learn_deviations(table, temperature)
+    for start in (cold, rng.uniform(-1.0, 2.0, table.num_features)):
+        assert_allclose(learn_deviations(table, temperature, start), cold, atol=2e-3)
+
+
+def test_groups_learn_by_themselves_and_are_averaged(rng):
+    """Two of features that overlap, each with multiples of its features; the forests' ratio is in both."""
+    whole, y = make_table(rng, num_rows=150), rng.integers(0, 4, 150)
+    factors = np.array([[2.0, 2.0, 0.0, 0.0, 1.0], [0.0, 0.0, 3.0, 0.5, 1.0]])
+    groups = [Group(each, whole.select(each > 0, each[each > 0])) for each in factors]
+    powers, learned = learn_powers(groups)
+    expected = np.zeros(F)
+    for each, group in zip(factors, groups, strict=True):
+        temperature = learn_temperature(group.table)
+        expected[each > 0] += each[each > 0] * temperature * (1.0 + by_scipy(group.table, temperature)[0]) / 2.0
+    assert_allclose(powers, expected, atol=2e-3)
+    ratio = rng.normal(size=(150, 4)) + 1.5 * np.eye(4)[y]
+    with_forest, _ = learn_powers([group.with_forest(ratio, y) for group in learned])
+    cold, _ = learn_powers([group.with_forest(ratio, y) for group in groups])
+    assert_allclose(with_forest, cold, atol=4e-3)
+    assert with_forest.shape == (F + 1,)
+    assert with_forest[-1] > 0.5
+    assert_array_equal(learn_powers([Group(np.zeros(0), make_table(rng, num_features=0))])[0], np.zeros(0))
