@@ -29,8 +29,8 @@ FIT_METHODS = ("default", "posterior", "map", "mle", "nuts", "empirical", "avera
 @click.option("--save", "path", type=FILE, required=True, metavar="MODEL", help="The file to write the model to.")
 @click.option(
     "--method", metavar=f"[{'|'.join(FIT_METHODS)}]", default="default", show_default=True,
-    help="The exact posterior, MAP, MLE, NUTS, the posterior under a learned prior, which may predict worse, or the "
-    "average over all subsets of columns.",
+    help="The default with learned powers and dependence, the exact posterior, MAP, MLE, NUTS, the posterior under a "
+    "learned prior, which may predict worse, or the average over all subsets of columns.",
 )  # fmt: skip
 @click.option(
     "--smoothing", type=click.FloatRange(min=0), default=1.0, show_default=True,
@@ -59,8 +59,9 @@ def fit(
     """Fit a model to DATA and save it, with the names of columns, categories and classes.
 
     DATA is a CSV file with a header line, a Parquet file, or one of iris, wine, breast_cancer, digits. It is read in
-    blocks of rows and may be larger than memory. Likelihoods are chosen as in `bayesnb compare`; by method posterior,
-    numbers are seen by three views with learned powers, its method 'default', unless one is chosen to be normal.
+    blocks of rows and may be larger than memory. Likelihoods are chosen as in `bayesnb compare`. By default every
+    column has a learned power, numbers are seen by three views unless they are chosen to be normal, and the prediction
+    is averaged with those of forests of dependence.
 
     \b
     Examples:

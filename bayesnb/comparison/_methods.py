@@ -137,14 +137,14 @@ COMPARED = {
     "tempered": Method(
         prior="Dirichlet 1",
         meaning="full Bayes with one power on all columns' likelihoods, learned from exact leave-one-out predictions",
-        fit=lambda experiment, X, y: temper_fitted(fit_posterior(experiment.bayes, X, y), X, y, per_feature=False),
+        fit=lambda experiment, X, y: temper_fitted(fit_posterior(experiment.bayes, X, y), X, y, per_feature=False)[0],
         style=Style(4, "----", {"color": "#009E73", "marker": "D", "linestyle": "-.", "markersize": 5}),
         most_rows=MOST_ROWS,
     ),
     "feature weights": Method(
         prior="Dirichlet 1",
         meaning="the same with a power for each column",
-        fit=lambda experiment, X, y: temper_fitted(fit_posterior(experiment.bayes, X, y), X, y, per_feature=True),
+        fit=lambda experiment, X, y: temper_fitted(fit_posterior(experiment.bayes, X, y), X, y, per_feature=True)[0],
         style=Style(5, "\\\\\\\\", {"color": "#CC79A7", "marker": "v", "linestyle": (0, (8, 2)), "markersize": 6}),
         most_rows=MOST_ROWS,
     ),

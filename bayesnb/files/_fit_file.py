@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._typing import ArrayLike, ByColumn, ByLabel
 from bayesnb.arrays._user_warnings import warn
 from bayesnb.families import Family
@@ -20,10 +21,9 @@ from bayesnb.frames._summaries import in_python
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.rows._labelled_rows import label_rows
 from bayesnb.rows._part import choose_part, part_of_classes
-from bayesnb.rows._sufficient_statistics import ModelStatistics
 from bayesnb.sklearn._estimator import NaiveBayesClassifier
 from bayesnb.sklearn._kept_rows import KeptRows
-from bayesnb.sklearn._settings import plan, require, require_temper
+from bayesnb.sklearn._settings import Plan, plan, require, require_dependence, require_temper
 from bayesnb.validation._ratio_table import count_features
 
 
@@ -35,7 +35,8 @@ def fit_file(
     method: str = "default",
     class_prior: ArrayLike | ByLabel[float] | None = None,
     smoothing: float = 1.0,
-    temper: bool | None = None,
+    temper: bool | str | None = None,
+    dependence: bool | str | None = None,
     random_state: int | np.random.RandomState | None = None,
     num_samples: int = 1000,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -46,15 +47,15 @@ def fit_file(
     The first pass over the file finds the kinds, the categories and the classes, the second counts, a few batches of
     rows at a time; a file of less than 500 MB is read once. Rows without a class are left out. Up to 10,000 rows the
     result equals ``NaiveBayesClassifier.fit``; beyond, numbers in cells find these in the first 10,000 rows, which
-    should be in no order. Categories that no row has, and a frame's type declares, do not count here. The powers of the
-    default are learned on the rows that ``fit`` takes, for which a file of more than 500 MB is read once more.
-    ``nb.temper(clf, X, y)`` tempers other fits if their rows fit in memory.
+    should be in no order. Categories that no row has, and a frame's type declares, do not count here. Powers are
+    learned on the rows that ``fit`` takes, for which a file of more than 500 MB is read once more; beyond 10,000 rows
+    these are also the rows in which pairs of columns are counted.
 
     Args:
         data: The path of the file, which has a header line if it is CSV.
         target: The column of classes; by default the last.
-        likelihoods, method, class_prior, smoothing, random_state, num_samples: As for ``NaiveBayesClassifier``.
-        temper: None, or False for Normal numbers without learned powers.
+        likelihoods, method, class_prior, smoothing, temper, dependence, random_state, num_samples: As for
+            ``NaiveBayesClassifier``.
         checkpoint: A file from which the same call resumes when it is repeated, as for ``stream``.
         progress_bar: Whether to show a progress bar on stderr if that is a terminal.
 
@@ -72,6 +73,7 @@ def fit_file(
     """
     require(method, smoothing)
     require_temper(temper, method)
+    require_dependence(dependence, method, temper)
     if not isinstance(data, str | os.PathLike):
         raise DataError(
             f"fit_file takes the path of a file, got a {type(data).__name__}: fit rows in memory with "
@@ -82,7 +84,7 @@ def fit_file(
     for warning in described.warnings:
         warn(warning)
     params: dict[str, Any] = {"method": method, "class_prior": class_prior, "smoothing": smoothing, "temper": temper}
-    params |= {"random_state": random_state, "num_samples": num_samples}
+    params |= {"dependence": dependence, "random_state": random_state, "num_samples": num_samples}
     return fit_described(described, checkpoint=checkpoint, progress_bar=progress_bar, **params)
 
 
@@ -107,26 +109,27 @@ def fit_described(
     schema, classes = described.schema, np.array(described.classes)
     classifier = NaiveBayesClassifier(described.chosen or AUTO, **params)
     given = classifier.method, classifier.smoothing, schema, classes, classifier.class_prior
-    planned = plan(*given, num_rows=described.num_rows, temper=classifier.temper, dependence=classifier.dependence)
+    sparse = [block for block, columns in schema.blocks.items() if columns[0].kind == "words"]
+    how: dict[str, Any] = {"temper": classifier.temper, "dependence": classifier.dependence, "sparse": sparse}
+    planned = plan(*given, num_rows=described.num_rows, **how)
     statistics = count(
         planned.model, described, num_classes=len(classes), checkpoint=checkpoint, progress_bar=progress_bar
     )
-    some = None if planned.powers is False else _some_rows(described, planned.model, statistics, planned.powers)
+    some = None if planned.powers is False else _some_rows(described, planned, np.asarray(statistics.class_counts))
     return classifier._fit_counted(schema, classes, statistics, planned, some)
 
 
-def _some_rows(
-    described: Description, model: NaiveBayes, statistics: ModelStatistics, by_feature: bool | Collection[str]
-) -> KeptRows:
-    """The part of the rows on which powers are learned."""
+def _some_rows(described: Description, planned: Plan, class_counts: Array) -> KeptRows:
+    """The rows on which powers are learned; all of a file whose fit is that of its rows."""
+    model, by_feature = planned.model, () if planned.powers is True else planned.powers
     part: Any = None
     most: Array | None = None
     for batch in described.source.batches(described.names, described.texts):
         X, codes, _ = described.encode(described.labelled(batch).rows, None)
         rows = label_rows(model, X, codes, num_classes=len(described.classes))
-        if part is None:
+        if part is None and described.num_rows > limits.EDGE_ROWS:
             num_powers = sum(count_features(rows, by_feature).values())
-            most = part_of_classes(described.num_rows, np.asarray(statistics.class_counts), num_powers)
+            most = part_of_classes(described.num_rows, class_counts, num_powers)
         own = choose_part(rows, most)
         part = own if part is None else choose_part(part.above(own), most)
     return KeptRows(part, model.single, whole=False)

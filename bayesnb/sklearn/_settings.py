@@ -311,7 +311,7 @@ def learn(fit: Any, learned: Plan | Classifier, rows: tuple[Any, ...]) -> tuple[
     if learned.powers is False or not rows:
         return fit, 0
     if learned.powers is True:
-        return temper_fitted(fit, *rows, per_feature=False), len(rows[1])
+        return temper_fitted(fit, *rows, per_feature=False)
     return fit_default(fit, *rows, by_feature=learned.powers, structures=learned.parts)
 
 

@@ -132,24 +132,25 @@ def temper(
     arguments.require_known("temper of forests", posterior, X, y, sample_weight)
     forest = posterior if isinstance(posterior, ForestPosterior) else None
     exact: Any = posterior if forest is None else forest.posterior
-    tempered, power = _raise(exact, fitted_rows(exact, X, y, sample_weight), per_feature, forest)
+    tempered, power, _ = _raise(exact, fitted_rows(exact, X, y, sample_weight), per_feature, forest)
     return tempered if forest is None else replace(forest, posterior=tempered, power=power)
 
 
 def temper_fitted(
     posterior: Any, X: Any, y: Any, weight: Any = None, *, per_feature: bool | Collection[str]
-) -> Posterior:
-    """``temper`` on rows that are known to be those of the fit, or a part of them.
+) -> tuple[Posterior, int]:
+    """``temper`` on rows that are known to be those of the fit, or a part of them; and on how many it learned.
 
     ``per_feature`` may be the blocks whose features have powers of their own; any other block has one.
     """
-    return _raise(posterior, label_rows(posterior.model, X, y, weight), per_feature, None)[0]
+    tempered, _, num_learned = _raise(posterior, label_rows(posterior.model, X, y, weight), per_feature, None)
+    return tempered, num_learned
 
 
 def _raise(
     exact: Posterior, rows: LabelledRows, per_feature: bool | Collection[str], forest: ForestPosterior | None
-) -> tuple[Posterior, Any]:
-    """The fit with powers that these of its rows suggest, and the power of the forests' log ratio."""
+) -> tuple[Posterior, Any, int]:
+    """The fit with powers that these of its rows suggest, the power of the forests' log ratio, and the rows' number."""
     rows = part_of(exact, rows, sum(count_features(rows, per_feature).values()))
     table = left_out_log_ratios(exact, rows, by_feature=per_feature, forest=forest)
     with one_blas_thread():
@@ -162,7 +163,7 @@ def _raise(
                 features, ratio = 1.0 + learn_deviations(table.with_one_feature(), powers[0])
                 powers *= np.append(np.full(len(powers) - 1, features), ratio)
     of_forest = powers[-1] if forest is not None else None
-    return with_powers(exact, table.sizes, powers, words), of_forest
+    return with_powers(exact, table.sizes, powers, words), of_forest, rows.num_rows
 
 
 def raise_words(table: LeftOutRatios) -> tuple[LeftOutRatios, Powers]:

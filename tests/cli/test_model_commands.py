@@ -142,8 +142,16 @@ def test_explained_parts_add_up_to_the_prediction():
     total = np.log(loaded.predict_proba(row)).max() - np.log(loaded.predict_proba(row)).min()
     assert nats.pop("log") == pytest.approx(total, abs=2e-3)
     assert sum(nats.values()) == pytest.approx(total, abs=5e-3)
-    assert set(nats) == {"class", "flag", "colour", "height", "rooms"}
+    assert set(nats) == {"class", "flag", "colour", "height", "rooms", "dependence"}
+    assert "intervals" not in result.stdout
+
+
+def test_parts_without_dependence_have_intervals():
+    fitted("--no-temper")
+    result = run("explain", "m.model", "good.csv", "--row", "17")
+    assert result.exit_code == 0, result.output
     assert "with 90 % intervals" in result.stdout
+    assert "dependence" not in result.stdout
 
 
 def test_a_stopped_run_goes_on():

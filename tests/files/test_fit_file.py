@@ -198,21 +198,38 @@ def test_a_query_that_gives_batches_is_streamed():
     assert_array_equal(found.class_counts, [2, 1, 1])
 
 
-def test_powers_that_were_asked_for_need_rows_in_memory(tmp_path):
-    with pytest.raises(ValueError, match="fit_file takes temper=None or False, got True"):
-        nb.fit_file(tmp_path / "rows.csv", temper=True)
+@pytest.mark.filterwarnings("ignore:column 'name'")
+@pytest.mark.parametrize(
+    "options", [{"temper": True}, {"temper": "per_feature"}, {"dependence": False}, {"dependence": "forest"}]
+)
+def test_what_is_asked_for_is_learned_as_by_the_estimator(path, options):
+    frame = mixed()
+    X, y = frame.drop(columns="bought"), frame["bought"]
+    fitted, asked = nb.fit_file(path, "bought", **options), nb.NaiveBayesClassifier(**options).fit(X, y)
+    assert_allclose(fitted.predict_proba(X), asked.predict_proba(X), rtol=1e-9)
+    assert fitted.learned_.powers.keys() == asked.learned_.powers.keys() != set()
 
 
-def test_of_a_large_file_the_powers_are_learned_on_the_rows_that_fit_takes(tmp_path, monkeypatch):
-    """One in four, of each class alike; the cells are those of all rows where these are few."""
-    monkeypatch.setattr("bayesnb.validation._leave_one_out.MOST_ROWS", 50)
-    monkeypatch.setattr(limits, "CSV_BLOCK_BYTES", 500)
+@pytest.mark.parametrize("options", [{}, {"temper": True}, {"temper": "per_feature"}])
+def test_of_a_large_file_the_powers_are_learned_on_the_rows_that_fit_takes(options, tmp_path, monkeypatch):
+    """Those of each class with the lowest hashes; up to 10,000 rows pairs are those of all rows as well."""
+    limited = {"LEARNED_RATIOS": 1, "ROWS_A_POWER": 1, "FEWEST_LEARNED": 50, "FEWEST_OF_CLASS": 5}
+    for name, number in {**limited, "CSV_BLOCK_BYTES": 500}.items():
+        monkeypatch.setattr(limits, name, number)
     rng, y = np.random.default_rng(3), np.arange(173) % 3
     frame = pd.DataFrame({"a": rng.normal(y), "b": rng.gamma(1.0 + y), "kind": rng.choice([*"xyz"], 173)})
-    frame.assign(label=np.array([*"pqr"])[y]).to_csv(tmp_path / "rows.csv", index=False)
-    fits = nb.fit_file(tmp_path / "rows.csv"), nb.NaiveBayesClassifier().fit(frame, np.array([*"pqr"])[y])
-    for weights in zip(*(fit.fit_.powers.values() for fit in fits), strict=True):
-        assert_allclose(*weights, rtol=1e-6)
+    labels = np.array([*"pqr"])[y]
+    frame.assign(label=labels).to_csv(tmp_path / "rows.csv", index=False)
+    fit = nb.NaiveBayesClassifier(**options).fit(frame, labels)
+    assert "powers learned on 51 of 173 rows" in fit.learned_.summary
+    same = nb.fit_file(tmp_path / "rows.csv", **options)
+    assert_allclose(same.predict_proba(frame), fit.predict_proba(frame), rtol=1e-9)
+    monkeypatch.setattr(limits, "EDGE_ROWS", 172)  # one fewer than there are
+    large = nb.fit_file(tmp_path / "rows.csv", "label", {"a": "normal", "b": "normal"}, **options)
+    fit = nb.NaiveBayesClassifier({"a": "normal", "b": "normal"}, **options).fit(frame, labels)
+    assert large.learned_.powers.keys() == fit.learned_.powers.keys()
+    for name, power in large.learned_.powers.items():
+        assert_allclose(power, fit.learned_.powers[name], rtol=1e-6)
 
 
 def test_a_stopped_fit_goes_on_where_it_was(path, tmp_path, monkeypatch):
