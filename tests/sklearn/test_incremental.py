@@ -1,5 +1,7 @@
 """Classes that appear while a classifier learns, and rows that it forgets: the fit is that of the other rows."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -121,9 +123,9 @@ def test_a_fit_of_whole_rows_grows_too_and_so_does_a_loaded_one(tmp_path):
     frame = pd.DataFrame({"color": np.array(["red", "blue"])[SHIFT[:, 0] % 2], "size": X["known"][:, 0]})
     early = Y < "cat"
     kinds = {"color": "categorical", "size": "normal"}
-    clf = nb.NaiveBayesClassifier(kinds).fit(frame[early], Y[early])
+    clf = nb.NaiveBayesClassifier(kinds, method="posterior").fit(frame[early], Y[early])
     nb.save(clf, tmp_path / "early")
-    whole = nb.NaiveBayesClassifier(kinds).fit(frame, Y)
+    whole = nb.NaiveBayesClassifier(kinds, method="posterior").fit(frame, Y)
     for one in (clf, nb.load(tmp_path / "early")):
         grown = one.partial_fit(frame[~early], Y[~early])
         assert_allclose(grown.predict_proba(frame), whole.predict_proba(frame), rtol=1e-9)
@@ -299,13 +301,15 @@ def test_what_is_forgotten_was_never_there(method):
 def test_codes_words_and_a_class_that_is_left_without_rows():
     rng = np.random.default_rng(1)
     X, y = rng.integers(0, 4, (40, 3)), np.repeat([0, 1], 20)
-    clf = nb.NaiveBayesClassifier("categorical").fit(X, y).forget(X[20:], y[20:])
-    assert_array_equal(clf.class_count_, [20.0, 0.0])
-    assert_array_equal(clf.classes_, [0, 1])
-    again = clf.partial_fit(X[20:], y[20:])
-    assert_allclose(again.predict_proba(X), nb.NaiveBayesClassifier("categorical").fit(X, y).predict_proba(X))
-    words = nb.NaiveBayesClassifier("multinomial").fit(X, y).forget(X[:5], y[:5])
-    assert_allclose(words.predict_proba(X), nb.NaiveBayesClassifier("multinomial").fit(X[5:], y[5:]).predict_proba(X))
+    for method in ("default", "posterior"):
+        make = lambda kind: nb.NaiveBayesClassifier(kind, method=method)  # noqa: B023, E731
+        clf = make("categorical").partial_fit(X, y).forget(X[20:], y[20:])
+        assert_array_equal(clf.class_count_, [20.0, 0.0])
+        assert_array_equal(clf.classes_, [0, 1])
+        again = clf.partial_fit(X[20:], y[20:])
+        assert_allclose(again.predict_proba(X), make("categorical").fit(X, y).predict_proba(X), rtol=1e-9)
+        words = make("multinomial").partial_fit(X, y).forget(X[:5], y[:5])
+        assert_allclose(words.predict_proba(X), make("multinomial").fit(X[5:], y[5:]).predict_proba(X), rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -325,13 +329,28 @@ def test_what_was_not_fitted_is_refused_and_nothing_is_lost(rows, labels, senten
     assert_array_equal(clf.predict_proba(FRAME), before)
 
 
-def test_powers_cannot_be_unlearned():
-    numbers = FRAME[["age"]].fillna(0.0).to_numpy()
-    tempered = nb.temper(nb.NaiveBayesClassifier("normal").fit(numbers, LABELS), numbers, LABELS)
-    fits = (nb.NaiveBayesClassifier("normal", temper=True), nb.NaiveBayesClassifier())
-    for clf in (tempered, *(clf.fit(numbers, LABELS) for clf in fits)):
-        with pytest.raises(ValueError, match="the fit learned powers from the rows that are to be forgotten"):
-            clf.forget(numbers[:1], LABELS[:1])
+@pytest.mark.parametrize(
+    "options", [{"method": "posterior", "temper": True}, {"dependence": False}, {}, {"dependence": "forest"}]
+)
+def test_powers_of_a_fit_stay_as_rows_come_and_go(options):
+    """It keeps no rows to learn others from; and has counted no pairs of columns, whose dependence ends."""
+    blocks = {"flags": FRAME[["smokes"]].to_numpy(), "reals": FRAME[["age"]].to_numpy()}
+    kinds = {"flags": "bernoulli", "reals": "normal"}
+    clf = nb.NaiveBayesClassifier(kinds, **options).fit(blocks, LABELS)
+    powers = clf.learned_.powers
+    assert all((power > 0).all() for power in powers.values())
+    model = nb.NaiveBayes({"flags": nb.Bernoulli(), "reals": nb.Normal()})
+    codes = np.unique(LABELS, return_inverse=True)[1]
+    each = [({b: x[rows] for b, x in blocks.items()}, codes[rows]) for rows in (~SOME, slice(80))]
+    fits = [nb.fit_posterior(model, *rows) for rows in each]
+    ended = "the dependence between columns that it learned is left out from now on"
+    for change, expected in zip((clf.forget, clf.partial_fit), fits, strict=True):
+        depends = clf.learned_.summary.startswith("dependence")
+        with pytest.warns(UserWarning, match=ended) if depends else nullcontext():
+            change({b: x[SOME] for b, x in blocks.items()}, LABELS[SOME])
+        own = expected.with_powers({"flags": powers["flags[0]"], "reals": powers["reals[0]"]})
+        assert_allclose(clf.predict_proba(blocks), own.predict_proba(blocks), rtol=1e-6)
+        assert clf.learned_.parts == {}
 
 
 def test_rows_fade_in_their_order_whatever_the_batches():

@@ -1,4 +1,4 @@
-"""What the estimator's default decides: when numbers are seen by several views, and when powers are learned."""
+"""What the estimator's default decides: which numbers are seen by several views, and which features share powers."""
 
 import numpy as np
 import pandas as pd
@@ -15,21 +15,18 @@ from bayesnb.families._views import shares
 from bayesnb.files._description import make_table
 from bayesnb.files.sources._paths import open_data
 from bayesnb.rows._sufficient_statistics import from_host
-from bayesnb.sklearn import _settings as settings
+from bayesnb.validation._temper import temper_fitted
 from tests.benchmarks.ways import count_calls
 
 RNG = np.random.default_rng(8)
 Y = np.arange(120) % 3
 X = RNG.normal(Y[:, None], 1.0, (120, 2)) @ np.array([[1.0, 0.9], [0.0, 0.4]])
 FRAME = pd.DataFrame(X, columns=[*"ab"])
+VIEWS = nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram())
 
 
 def views(clf):
     return any(len(shares(family)[0]) > 1 for family in clf.fit_.model.families.values())
-
-
-def learned(clf):
-    return settings.has_powers(clf.fit_)
 
 
 def test_powers_do_not_depend_on_the_population():
@@ -47,7 +44,7 @@ def test_powers_do_not_depend_on_the_population():
 
 
 def test_temper_of_a_default_fit_is_that_fit(tmp_path):
-    clf = nb.NaiveBayesClassifier().fit(FRAME, Y)
+    clf = nb.NaiveBayesClassifier(dependence=False).fit(FRAME, Y)
     again = nb.temper(clf, FRAME, Y, per_feature=True)
     assert_allclose(again.predict_proba(FRAME), clf.predict_proba(FRAME), rtol=1e-9)
     one = nb.temper(clf, FRAME, Y)
@@ -55,23 +52,48 @@ def test_temper_of_a_default_fit_is_that_fit(tmp_path):
         nb.save(fit, tmp_path / "fit")
         assert_array_equal(nb.load(tmp_path / "fit").predict_proba(FRAME), fit.predict_proba(FRAME))
     assert_allclose(clone(again).fit(FRAME, Y).predict_proba(FRAME), clf.predict_proba(FRAME), rtol=1e-9)
+    with pytest.raises(ValueError, match=r"temper its first part, fit.alone, or fit with method='posterior'"):
+        nb.temper(nb.NaiveBayesClassifier().fit(FRAME, Y), FRAME, Y)
 
 
-@pytest.mark.parametrize(("name", "most"), [("MOST_CELLS", 100 * 2 * 6), ("MOST_PRODUCTS", 100 * 2 * 6 * 6)])
-def test_what_would_take_long_is_the_exact_posterior(name, most, monkeypatch):
-    monkeypatch.setattr(settings, name, most)
-    some, all_ = (nb.NaiveBayesClassifier().fit(X[:n], Y[:n]) for n in (100, 120))
-    assert views(some)
-    assert learned(some)
-    exact = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X, Y)
-    assert_array_equal(all_.predict_proba(X), exact.predict_proba(X))
+MIXED = FRAME.assign(c=RNG.choice([*"pqr"], 120), d=RNG.choice([*"uv"], 120))
 
 
-def test_of_many_rows_only_some_count(monkeypatch):
-    monkeypatch.setattr(settings, "MOST_CELLS", 60 * 2 * 6)
-    assert not views(nb.NaiveBayesClassifier().fit(X, Y))
-    monkeypatch.setattr("bayesnb.validation._leave_one_out.MOST_ROWS", 60)
-    assert views(nb.NaiveBayesClassifier().fit(X, Y))
+@pytest.mark.parametrize(("most_powers", "own"), [(8, (2, 6)), (7, (2, 1)), (3, (2, 1)), (2, (1, 1)), (1, (1, 1))])
+def test_what_would_take_long_shares_powers_of_the_widest_blocks(most_powers, own, monkeypatch):
+    """No block goes without, and none loses its views, or its dependence."""
+    monkeypatch.setattr(limits, "MOST_PRODUCTS", 120 * 2 * most_powers**2)
+    clf = nb.NaiveBayesClassifier().fit(MIXED, Y)
+    assert views(clf)
+    assert clf.fit_.parts == ("columns", "best", "aode")
+    assert {block: len(power) for block, power in clf.fit_.powers.items()} == dict(
+        zip(("categorical", "numeric"), own, strict=True)
+    )
+
+
+def test_every_class_counts():
+    y = np.arange(120) % 30
+    clf = nb.NaiveBayesClassifier().fit(X + y[:, None], y)
+    assert views(clf)
+    assert clf.learned_.summary == "3 views of 2 numbers, dependence, powers learned on 120 of 120 rows"
+
+
+@pytest.mark.parametrize("kinds", ["auto", {"a": "normal", "b": "normal", "c": "categorical", "d": "categorical"}])
+def test_of_many_rows_powers_are_learned_on_a_part_whatever_their_order(kinds, monkeypatch):
+    limited = {"LEARNED_RATIOS": 1, "ROWS_A_POWER": 1, "FEWEST_LEARNED": 60, "FEWEST_OF_CLASS": 5}
+    for name, number in limited.items():
+        monkeypatch.setattr(limits, name, number)
+    clf, order = nb.NaiveBayesClassifier(kinds).fit(MIXED, Y), RNG.permutation(120)
+    assert clf.learned_.summary.endswith("powers learned on 60 of 120 rows")
+    other = nb.NaiveBayesClassifier(kinds).fit(MIXED.iloc[order], Y[order])
+    parts = nb.NaiveBayesClassifier(kinds)
+    for rows in np.split(order, [30, 31, 100]):
+        parts.partial_fit(MIXED.iloc[rows], Y[rows])
+    for one in (other, parts):
+        assert_allclose(one.predict_log_proba(MIXED), clf.predict_log_proba(MIXED), rtol=1e-9, atol=1e-9)
+    monkeypatch.undo()
+    whole = nb.NaiveBayesClassifier(kinds).fit(MIXED, Y)
+    assert np.abs(whole.predict_log_proba(MIXED) - clf.predict_log_proba(MIXED)).max() > 1e-3
 
 
 @pytest.mark.parametrize("temper", [None, True, "per_feature"])
@@ -83,50 +105,41 @@ def test_a_fit_counts_its_rows_once(temper):
 def test_the_estimator_files_and_comparisons_ask_one_rule(monkeypatch, tmp_path):
     path = tmp_path / "rows.csv"
     FRAME.assign(label=[f"class {k}" for k in Y]).to_csv(path, index=False)
-    monkeypatch.setattr(settings, "MOST_CLASSES", 2)  # there are three
-    estimator, file = nb.NaiveBayesClassifier().fit(FRAME, Y), nb.fit_file(str(path), "label", progress_bar=False)
     table = make_table(open_data(str(path)), "label")
-    compared = COMPARED["default"].fit(Experiment(table, (100,), 1, 0), table.X, table.y)
-    assert not any(views(clf) or learned(clf) for clf in (estimator, file))
-    assert compared.powers is None
+    for most, size in ((limits.MOST_PRODUCTS, 6), (1, 1)):
+        monkeypatch.setattr(limits, "MOST_PRODUCTS", most)
+        estimator, file = nb.NaiveBayesClassifier().fit(FRAME, Y), nb.fit_file(str(path), "label", progress_bar=False)
+        compared = COMPARED["default"].fit(Experiment(table, (100,), 1, 0), table.X, table.y)
+        found = [np.asarray(one.powers["numeric"]) for one in (estimator.fit_, file.fit_, compared)]
+        assert found[0].shape == (size,)
+        assert_allclose(found[1:], [found[0]] * 2, rtol=1e-6)
 
 
-def test_numbers_beside_sparse_flags_are_normal():
+@pytest.mark.parametrize("kind", ["bernoulli", "multinomial"])
+def test_a_sparse_block_has_one_power_and_the_others_as_ever(kind):
     flags = scipy.sparse.csr_matrix(RNG.random((120, 3)) < 0.4)
     blocks = {"flags": flags, "numbers": X}
-    clf = nb.NaiveBayesClassifier({"flags": "bernoulli"}).fit(blocks, Y)
-    model = nb.NaiveBayes({"flags": nb.Bernoulli(), "numbers": nb.Normal()})
-    assert_allclose(clf.predict_proba(blocks), nb.fit_posterior(model, blocks, Y).predict_proba(blocks), rtol=1e-12)
-    counts = nb.NaiveBayesClassifier({"flags": "multinomial"}).fit(blocks, Y)  # one feature, with one power
-    assert views(counts)
-    assert learned(counts)
+    clf = nb.NaiveBayesClassifier({"flags": kind}).fit(blocks, Y)
+    families = {"flags": nb.Bernoulli() if kind == "bernoulli" else nb.Multinomial(), "numbers": VIEWS}
+    exact = nb.fit_posterior(nb.NaiveBayes(families), blocks, Y)
+    expected, _ = temper_fitted(exact, blocks, Y, per_feature={"numbers"})
+    assert {block: len(power) for block, power in clf.fit_.powers.items()} == {"flags": 1, "numbers": 6}
+    assert_allclose(clf.predict_log_proba(blocks), expected.predict_log_proba(blocks), rtol=1e-9)
 
 
-def test_a_small_first_batch_has_no_cells():
-    first = settings.FEWEST_ROWS
-    small = (
-        nb.NaiveBayesClassifier()
-        .partial_fit(X[: first - 1], Y[: first - 1])
-        .partial_fit(X[first - 1 :], Y[first - 1 :])
-    )
-    assert_allclose(small.predict_proba(X), nb.NaiveBayesClassifier("normal").fit(X, Y).predict_proba(X), rtol=1e-9)
-    assert views(nb.NaiveBayesClassifier().partial_fit(X[:first], Y[:first]))
+def test_the_size_of_the_first_batch_makes_no_difference():
+    whole = nb.NaiveBayesClassifier().fit(X, Y).predict_log_proba(X)
+    for first in (1, 7):
+        parts = nb.NaiveBayesClassifier().partial_fit(X[:first], Y[:first]).partial_fit(X[first:], Y[first:])
+        assert_allclose(parts.predict_log_proba(X), whole, rtol=1e-9)
 
 
-def test_more_rows_leave_powers_out_with_a_warning():
-    clf = nb.NaiveBayesClassifier().fit(X, Y)
-    with pytest.warns(UserWarning, match="the powers that fit learned need all rows, and are left out from now on"):
-        clf.partial_fit(X[:9], Y[:9])
-    assert views(clf)
-    assert not learned(clf)
-
-
-def test_parameters_that_are_set_later_leave_the_likelihoods_alone():
+def test_parameters_that_are_set_later_count_while_rows_are_kept():
+    exact = nb.NaiveBayesClassifier(temper=False).fit(X[5:], Y[5:])
     for before, after in ((None, False), (False, None)):
         clf = nb.NaiveBayesClassifier(temper=before).partial_fit(X[:90], Y[:90])
-        seen = views(clf)
         clf.set_params(temper=after).partial_fit(X[90:], Y[90:]).forget(X[:5], Y[:5])
-        assert views(clf) == seen == (before is None)
+        assert_allclose(clf.predict_log_proba(X), exact.predict_log_proba(X), rtol=1e-9)
 
 
 def test_statistics_of_other_bins_do_not_merge():
