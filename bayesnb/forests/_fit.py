@@ -29,6 +29,9 @@ from bayesnb.rows._checks import columns_in
 from bayesnb.rows._labelled_rows import Specification, label_rows
 from bayesnb.rows._sufficient_statistics import ModelStatistics, summarise
 
+TIE_DIGITS = 6
+"""Decimals of the log evidence by which edges are told apart."""
+
 
 def fit_forests(
     model: NaiveBayes,
@@ -101,7 +104,9 @@ def choose_parents(fit: ForestPosterior) -> ForestPosterior:
     if fit.structure != "best":
         return fit
     evidence, back = forest_evidence(fit), fit.layout.back
-    return replace(fit, parents=largest_branching(log_weights(evidence)[np.ix_(back, back)]))
+    # both directions of an edge may have one evidence, and rounding, as of another order of rows, is not to choose
+    weights = np.round(log_weights(evidence), TIE_DIGITS)
+    return replace(fit, parents=largest_branching(weights[np.ix_(back, back)]))
 
 
 def forest_statistics(
