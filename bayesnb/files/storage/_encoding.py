@@ -25,7 +25,7 @@ from bayesnb.families import Family, NormalScores
 from bayesnb.families.parts._statistics import Statistics
 from bayesnb.files.storage._saved_estimators import LEARNED
 from bayesnb.files.storage._saved_results import effects_of, kept_beside
-from bayesnb.files.storage._version_0_1_0 import renew
+from bayesnb.files.storage._version_0_1_0 import renew, renew_params
 from bayesnb.fits._averaged import AveragedPosterior
 from bayesnb.fits._bootstrap import Bootstrap
 from bayesnb.fits._em import EMEstimate
@@ -230,11 +230,11 @@ def _is_of(value: Any, kind: Any) -> bool:
 
 
 def _estimator(params: dict[str, Any], learned: dict[str, Any]) -> Any:
-    estimator = NaiveBayesClassifier(**params)
     learned.pop("n_features_in_", None)  # of version 0.1.0
     if not set(LEARNED[:-3]) <= set(learned) <= set(LEARNED):
         raise ValueError(f"an estimator has the attributes {', '.join(LEARNED)}, got {', '.join(learned)}")
     _require_types("NaiveBayesClassifier", NaiveBayesClassifier, learned)
+    estimator = NaiveBayesClassifier(**renew_params(params, learned["schema_"], learned["fit_"]))
     estimator.__dict__.update(learned, prior_of_fit_=estimator.class_prior)
     estimator.n_features_in_ = len(estimator.schema_.names)
     return estimator

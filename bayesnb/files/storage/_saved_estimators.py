@@ -13,7 +13,7 @@ from bayesnb.frames._columns import KINDS, SKIP, Column, in_order
 from bayesnb.frames._words import WordColumn, vectorizer_of
 from bayesnb.rows._model_statistics import check_classes
 from bayesnb.sklearn._estimator import NaiveBayesClassifier
-from bayesnb.sklearn._settings import has_views, require, require_temper, specification
+from bayesnb.sklearn._settings import has_views, require, require_dependence, require_temper, specification
 
 LEARNED = ("classes_", "schema_", "statistics_", "fit_", "feature_names_in_", "_declared", "_num_learned")
 """Attributes of a fitted estimator, besides its parameters: names of columns if they have any, whether classes were
@@ -24,6 +24,7 @@ declared, and from how many rows powers were learned. Rows that ``partial_fit`` 
 def _(estimator: NaiveBayesClassifier) -> Any:
     require(estimator.method, estimator.smoothing)
     require_temper(estimator.temper, estimator.method)
+    require_dependence(estimator.dependence, estimator.method, estimator.temper)
     schema, statistics = estimator.schema_, estimator.statistics_
     check_schema(schema)
     names = list(getattr(estimator, "feature_names_in_", schema.names))

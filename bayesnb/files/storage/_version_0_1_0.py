@@ -15,8 +15,10 @@ from bayesnb.families._categorical import CategoricalStatistics
 from bayesnb.families.parts._statistics import Statistics
 from bayesnb.families.priors._normal_inverse_gamma import NormalStatistics
 from bayesnb.forests._pairs import JointStatistics, PairStatistics
+from bayesnb.frames._blocks import AnySchema
 from bayesnb.frames._columns import Column
 from bayesnb.frames._schema import Schema
+from bayesnb.sklearn._settings import has_powers, has_views
 
 Fields = dict[str, Any]
 
@@ -39,6 +41,14 @@ def renew(name: str, fields: Fields) -> tuple[str, Fields]:
         case "ForestPosterior" if isinstance(fields["pairs"], dict):
             return name, fields | {"pairs": _pairs(fields["pairs"], fields["posterior"].statistics.blocks)}
     return name, fields
+
+
+def renew_params(params: Fields, schema: AnySchema, fit: Any) -> Fields:
+    """The parameters of an estimator, whose method "posterior" was then the default and learned powers of some fits."""
+    if "dependence" in params or params["method"] != "posterior" or params["temper"] is not None:
+        return params
+    learned = has_powers(fit) or has_views(schema, fit.prior)
+    return params | ({"method": "default", "dependence": False} if learned else {})
 
 
 def _named(part: Schema, block: str) -> Schema:

@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 
 import bayesnb as nb
+from bayesnb.files.storage._version_0_1_0 import renew_params
 from tests.files.identical import assert_identical, saved
 
 FOLDER = Path(__file__).parent / "of_0_1_0"
@@ -36,6 +38,35 @@ def test_class_probabilities_that_were_replaced_are_those_of_the_file():
     assert np.asarray(elsewhere.model.class_probs).tolist() == [0.3, 0.7]
     assert there.model.class_probs is elsewhere.prior.class_probs is None
     assert elsewhere.log_evidence == there.log_evidence
+
+
+def test_an_estimator_behaves_as_it_did():
+    """Its method "posterior" learned powers where numbers were seen by several views, and no dependence."""
+    clf = nb.load(FOLDER / "estimator.safetensors")
+    assert (clf.method, clf.temper, clf.dependence) == ("default", None, False)
+    powers = clf.learned_.powers["size"]
+    again = clone(clf).fit(FRAME, ["a", "b", "b", "a", "b", "a"])
+    assert again.learned_.powers["size"].shape == powers.shape == (3,)
+    before = clf.class_count_.sum()
+    more = clf.partial_fit(FRAME, clf.classes_[[0, 1, 1, 0, 1, 0]])
+    np.testing.assert_array_equal(more.learned_.powers["size"], powers)
+    assert more.class_count_.sum() == before + 6
+    for name, expected in {"estimator_map": ("map", None), "blocks": ("posterior", False)}.items():
+        other = nb.load(FOLDER / f"{name}.safetensors")
+        assert (other.method, other.temper, other.dependence) == (*expected, None)
+
+
+@pytest.mark.parametrize(("temper", "method"), [(None, "default"), (False, "posterior"), ("per_feature", "posterior")])
+@pytest.mark.parametrize("kind", ["normal", "auto"])
+def test_the_method_of_an_estimator_is_what_it_did(temper, method, kind):
+    """Nothing was learned for numbers that were chosen to be Normal."""
+    clf = nb.NaiveBayesClassifier(kind, method="posterior").fit(NUMBERS, [0, 1, 1, 0, 1, 0])
+    if kind == "auto" and temper is None:
+        clf = nb.NaiveBayesClassifier(kind, dependence=False).fit(NUMBERS, [0, 1, 1, 0, 1, 0])
+    params = {"likelihoods": kind, "method": "posterior", "temper": temper}  # that version had no dependence
+    found = renew_params(params, clf.schema_, clf.fit_)
+    assert found["method"] == (method if kind == "auto" else "posterior")
+    assert found.get("dependence", "none") == (False if found["method"] == "default" else "none")
 
 
 def test_an_estimator_of_blocks_goes_on_learning():
