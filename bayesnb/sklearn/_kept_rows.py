@@ -43,8 +43,7 @@ class KeptRows:
 
     def above(self, batch: Self) -> Self:
         """These rows and a batch."""
-        rows = replace(self.rows.above(batch.rows), num_classes=batch.rows.num_classes)
-        return replace(self, rows=rows, whole=self.whole and rows.num_rows <= limits.KEPT_ROWS)
+        return replace(self, rows=replace(self.rows.above(batch.rows), num_classes=batch.rows.num_classes))
 
     def without(self, batch: Self) -> Self:
         """These rows without those of a batch."""
@@ -54,15 +53,15 @@ class KeptRows:
         return replace(self, rows=rows.select(rows.weight() > np.sqrt(np.finfo(float).eps) * self.rows.weight().max()))
 
     def cut(self) -> Self:
-        """The rows that are kept."""
-        if self.whole:
+        """The rows that are kept: the whole while they are few, and from then on so many of each class."""
+        if self.whole and self.rows.num_rows <= limits.KEPT_ROWS:
             return self
         row_bytes = sum(map(bytes_per_row, self.rows.arrays.values()))
         most = min(
             limits.KEPT_ROWS,
             max(limits.LEARNED_BYTES // max(row_bytes * self.rows.num_classes, 1), limits.FEWEST_OF_CLASS),
         )
-        return replace(self, rows=choose_part(self.rows, np.full(self.rows.num_classes, most)))
+        return replace(self, rows=choose_part(self.rows, np.full(self.rows.num_classes, most)), whole=False)
 
     @property
     def given(self) -> tuple[Any, Array, Array | None]:

@@ -29,19 +29,19 @@ def learn_rows(estimator: Any, X: Any, classes: Array, codes: Array, weight: Arr
     if kept is not None:
         places = places_of(estimator.classes_.tolist(), classes.tolist())
         rows = kept.recode(estimator.schema_, given, places).discount(faded).above(batch)
-    rows = rows if which == "all" else rows.cut()
-    planned = plan_rows(estimator, given, classes, rows)
+    some = rows if which == "all" else rows.cut()
+    planned = plan_rows(estimator, given, classes, some)
     model = planned.model
-    if more and (kept is None or not rows.whole):
+    if more and (kept is None or not some.whole):
         schema, model, statistics = _merge(estimator, given, classes, batch, faded)
     else:
         schema, statistics = given.count(model, *rows.given)
         if schema is not given:
             model = estimator._model(schema, classes, views=settings.has_views(given, model))
     learned = estimator.fit_ if more and kept is None else planned._replace(model=model)
-    estimator._set(schema, classes, model, statistics, learned, rows)
+    estimator._set(schema, classes, model, statistics, learned, some)
     keeps = estimator.keep_rows and planned.powers is not False and (which == "first" or kept is not None)
-    estimator._kept = rows.cut() if keeps else None
+    estimator._kept = some if keeps else None
     estimator._summaries = summaries
     estimator._declared = estimator._declared and more
 
