@@ -36,7 +36,6 @@ from bayesnb.rows._checks import check_rows, columns_of, totals_vary
 from bayesnb.rows._sufficient_statistics import ModelStatistics
 
 ByBlock = dict[str, Array] | None
-Numbers = ArrayLike | Mapping[str, ArrayLike]
 
 
 class Classifier(Node):
@@ -328,7 +327,11 @@ class Posterior(Classifier):
         return replace(self, model=self.model.with_class_probs(class_probs))
 
     def with_powers(
-        self, powers: Numbers, *, length_exponents: Numbers | None = None, class_power: ArrayLike | None = None
+        self,
+        powers: ArrayLike | Mapping[str, ArrayLike],
+        *,
+        length_exponents: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        class_power: ArrayLike | None = None,
     ) -> Self:
         """The same posterior with these powers on the features' likelihoods, as if ``temper`` had learned them.
 
