@@ -8,7 +8,7 @@ Each part has powers of its own, and the shares s are learned on leave-one-out p
 from __future__ import annotations
 
 from dataclasses import field, replace
-from typing import Any
+from typing import Any, Self
 
 from bayesnb.arrays._compute import answers_cpu_rows
 from bayesnb.arrays._placement import Array, pytree, short_repr
@@ -92,6 +92,11 @@ class StackedPosterior(Posterior):
             )
             for structure, (powers, power) in zip(self.structures, self.forest_powers, strict=True)
         }
+
+    def with_powers(self, powers: Any, **of_words: Any) -> Self:
+        """ValueError: each part has powers of its own."""
+        del powers, of_words
+        raise ValueError("a StackedPosterior has powers of each part: give them to its first part, fit.alone")
 
     @answers_cpu_rows
     def log_joint(self, X: Rows) -> Array:

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import bayesnb as nb
 from tests import cases
 from tests.forests.oracle import Column, Oracle
-from tests.forests.rows import BLOCKS, MODEL, K, N, X, Y, part
+from tests.forests.rows import BLOCKS, MODEL, K, N, X, Y, copies, part
 
 
 def columns_of(prior: nb.NaiveBayes) -> list[list[Column]]:
@@ -249,3 +249,14 @@ def test_rows_that_would_leave_an_impossible_correlation_are_refused():
     assert_allclose(nb.subtract(whole, counted([[1.0, 1.0]])).pairs.reals.product[0, 0, 1], 0.5, atol=1e-4)
     with pytest.raises(ValueError, match="two columns would be correlated by more than one"):
         nb.subtract(whole, counted([[1.0, -1.0]]))
+
+
+def test_directions_that_are_equally_probable_do_not_depend_on_the_order_of_rows(rng):
+    x, y = copies(rng, 60)
+    model = nb.NaiveBayes(nb.Normal()).resolve(x, y)
+    parents = [nb.fit_forests(model, x, y, structure="best").parents]
+    for _ in range(10):
+        order = rng.permutation(60)
+        parents.append(nb.fit_forests(model, x[order], y[order], structure="best").parents)
+    assert_array_equal(parents, np.tile(parents[0], (11, 1)))
+    assert (parents[0] >= 0).sum() == 5

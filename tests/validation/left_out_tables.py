@@ -10,9 +10,9 @@ N, K, F = 60, 4, 5
 
 
 def make_table(rng, *, forest=False, certain=0.0, num_rows=N, num_features=F):
-    """Features of unequal worth, of which the last is worse than useless; this share of the rows is ``certain``."""
+    """Features of unequal worth, the last worse than useless; a ``certain`` share of other classes is improbable."""
     ratios = rng.normal(size=(num_rows, K - 1, num_features)) - np.linspace(1.2, -0.6, num_features)
-    prior = np.where(rng.random((num_rows, 1)) < certain, -80.0, rng.normal(size=(num_rows, K - 1)))
+    prior = np.where(rng.random((num_rows, K - 1)) < certain, -80.0, rng.normal(size=(num_rows, K - 1)))
     log_ratio = rng.normal(size=(num_rows, K - 1)) - 0.5 if forest else None
     return LeftOutRatios(prior, ratios, rng.gamma(2.0, 0.5, num_rows), {"x": num_features}, {}, {}, log_ratio)
 

@@ -1,0 +1,152 @@
+"""What the default learns: powers as ``temper`` does, and shares of parts, by brute force on rows left out."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris
+from sklearn.model_selection import StratifiedKFold
+
+import bayesnb as nb
+from bayesnb.arrays import _limits as limits
+from bayesnb.rows._labelled_rows import label_rows
+from bayesnb.validation._default import fit_default
+from bayesnb.validation._ratio_table import part_of
+from tests.forests.stacked import KINDS, STRUCTURES, N, Y, learn, rows_of, stacked
+
+MODEL = nb.NaiveBayes({"numbers": nb.Normal(), "kinds": nb.Categorical(3)})
+X = rows_of("categories")
+
+
+def left_out_predictions(fit, weight, rows=range(N)):
+    """p(y | x, the other rows) of each part under its powers, from fits without each of these rows, edges kept."""
+    found = np.empty((N, len(fit.parts)))
+    for n in rows:
+        left = np.where(np.arange(N) == n, np.maximum(weight - 1.0, 0.0), weight)
+        row = {name: x[[n]] for name, x in X.items()}
+        exact = nb.fit_posterior(fit.prior, X, Y, sample_weight=left)
+        pairs = nb.fit_forests(fit.prior, X, Y, sample_weight=left).pairs
+        parts = [replace(fit.alone, model=exact.model, statistics=exact.statistics)]
+        for one in fit.forests.values():
+            parts.append(replace(one, posterior=replace(parts[0], powers=one.posterior.powers), pairs=pairs))
+        found[n] = [part.predict_proba(row)[0, Y[n]] for part in parts]
+    return found[rows]
+
+
+def test_shares_are_those_of_rows_left_out(rng):
+    """By EM, with pseudo-counts of two rows a part (Dirichlet(3)), and weighted rows."""
+    weight = rng.integers(1, 3, N).astype(float)
+    fit = learn(nb.fit_posterior(MODEL, X, Y, sample_weight=weight), X, Y, weight)
+    probs = left_out_predictions(fit, weight)
+    shares = np.full(3, 1 / 3)
+    for _ in range(5000):
+        own = shares * probs
+        counts = weight @ (own / own.sum(axis=1, keepdims=True)) + 2.0
+        shares = counts / counts.sum()
+    assert_allclose(fit.shares, shares, atol=1e-3)
+    assert np.ptp(shares) > 0.02
+    losses = -(weight @ np.log(np.column_stack([probs, probs @ fit.shares]))) / weight.sum()
+    assert_allclose(fit.log_losses, losses, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_powers_are_those_that_temper_learns(kind):
+    """Of the posterior alone, and of each forest, whose ratio is one feature more."""
+    fit, rows = stacked(kind), rows_of(kind)
+    exact = nb.Posterior(fit.prior, fit.model, fit.statistics)
+    alone = nb.temper(exact, rows, Y, per_feature=True)
+    assert_allclose(fit.alone.predict_log_proba(rows), alone.predict_log_proba(rows), rtol=1e-9, atol=1e-12)
+    for structure, part in fit.forests.items():
+        forest = nb.temper(nb.fit_forests(fit.prior, rows, Y, structure=structure), rows, Y, per_feature=True)
+        assert_array_equal(part.parents, forest.parents)
+        assert_allclose(part.predict_proba(rows), forest.predict_proba(rows), atol=0.01)
+        assert_allclose(part.power, forest.power, atol=0.02)
+        (single,) = [learn(exact, rows, Y, structures=(structure,))]
+        assert isinstance(single, nb.results.ForestPosterior)
+        assert_allclose(single.predict_proba(rows), part.predict_proba(rows), rtol=1e-9)
+    assert isinstance(learn(exact, rows, Y, structures=("columns",)), nb.Posterior)
+
+
+def test_a_part_of_the_rows_speaks_for_all(monkeypatch):
+    """Left out of the fit to all, with the weight of all rows of their class, in any order of the rows."""
+    for name, value in {"LEARNED_RATIOS": 1, "ROWS_A_POWER": 4, "FEWEST_LEARNED": 10, "FEWEST_OF_CLASS": 5}.items():
+        monkeypatch.setattr(limits, name, value)
+    exact = nb.fit_posterior(MODEL, X, Y)
+    fit, num_learned = fit_default(exact, X, Y, None, by_feature=[*X], structures=STRUCTURES)
+    part = part_of(exact, label_rows(exact.model, X, Y), 6)
+    assert num_learned == part.num_rows < 40
+    assert_array_equal(fit.pairs.reals.count[:, 2, 2], np.bincount(Y, ~np.isnan(X["numbers"][:, 2])))
+    whole, some = (np.nan_to_num(of["numbers"]) for of in (X, part.arrays))
+    rows = np.flatnonzero((whole[:, None] == some[None]).all(axis=2).any(axis=1))
+    probs, weight = left_out_predictions(fit, np.ones(N), rows), 1.0 / np.bincount(Y[rows])[Y[rows]]
+    losses = -(weight @ np.log(np.column_stack([probs, probs @ fit.shares]))) / weight.sum()
+    assert_allclose(fit.log_losses, losses, rtol=1e-6)
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(N)
+        again = learn(exact, {name: x[order] for name, x in X.items()}, Y[order])
+        assert_allclose(again.predict_proba(X), fit.predict_proba(X), rtol=1e-7)
+
+
+def test_dependence_that_costs_too_much_or_cannot_be_is_left_out(monkeypatch):
+    exact, kinds = nb.fit_posterior(MODEL, X, Y), X["kinds"][:, :1]
+    one = nb.fit_posterior(nb.NaiveBayes(nb.Categorical(3)), kinds, Y)
+    shared = nb.fit_posterior(nb.NaiveBayes(nb.Normal(variance="shared")), X["numbers"], Y)
+    for fit, rows in ((one, kinds), (shared, X["numbers"])):
+        assert type(learn(fit, rows, Y)) is nb.Posterior
+    assert isinstance(learn(exact, X, Y), nb.results.StackedPosterior)
+    for name in ("MOST_PAIRS", "MOST_PAIR_RATIOS"):
+        with monkeypatch.context() as patch:
+            patch.setattr(limits, name, 10)
+            assert type(learn(exact, X, Y)) is nb.Posterior
+
+
+def _tables():
+    rng, y = np.random.default_rng(3), np.arange(40) % 3
+    x = rng.normal(size=(40, 3)) + y[:, None]
+    yield "one column", x[:, :1], y
+    yield "constant columns", np.c_[x[:, :2], np.ones((40, 2))], y
+    yield "only constants", np.ones((40, 2)), y
+    yield "a column without cells", np.c_[x[:, :2], np.full(40, np.nan)], y
+    yield "no cells", np.full((40, 2), np.nan), y
+    yield "one class", x, np.zeros(40, int)
+    yield "two classes of three", x, np.minimum(y, 1)
+    yield "a class of one row", x, np.append(np.zeros(39, int), 2)
+    yield "two rows", x[:2], y[:2]
+
+
+TABLES = {name: (X, y) for name, X, y in _tables()}
+
+
+@pytest.mark.parametrize("family", ["numbers", "kinds"])
+@pytest.mark.parametrize("name", TABLES)
+def test_nothing_is_nan(name, family):
+    rows, y = TABLES[name]
+    if family == "kinds":
+        rows = np.where(np.isnan(rows), -1, np.clip(np.floor(rows), 0, 2)).astype(int)
+    own = nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram()) if family == "numbers" else nb.Categorical(3)
+    num_classes = 1 if name == "one class" else 3
+    exact = nb.fit_posterior(nb.NaiveBayes(own, num_classes=num_classes), rows, y)
+    for structures in (STRUCTURES, ("best",), ("aode",)):
+        fit = learn(exact, rows, y, structures=structures)
+        assert_allclose(fit.predict_proba(rows).sum(axis=1), 1.0)
+        assert np.isfinite(fit.predict_log_proba(rows)).all()
+        assert not np.isnan(fit.log_joint(rows)).any()
+
+
+@pytest.mark.slow
+def test_left_out_losses_are_those_of_folds():
+    """Edges and powers are learned on all rows, so the losses are hardly too good: iris, ten folds, twice."""
+    x, y = load_iris(return_X_y=True)
+    own = nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram())
+
+    def fit_to(rows):
+        exact = nb.fit_posterior(nb.NaiveBayes(own, num_classes=3), x[rows], y[rows])
+        return fit_default(exact, x[rows], y[rows], None, by_feature=["x"], structures=STRUCTURES)[0]
+
+    losses = []
+    for seed in (0, 1):
+        for some, rest in StratifiedKFold(10, shuffle=True, random_state=seed).split(x, y):
+            losses.append(-fit_to(some).predict_log_proba(x[rest])[np.arange(len(rest)), y[rest]].mean())
+    left_out = fit_to(slice(None)).log_losses[-1]
+    assert abs(left_out - np.mean(losses)) < 2.0 * np.std(losses) / np.sqrt(10)
