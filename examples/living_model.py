@@ -85,8 +85,9 @@ for name, (X, y) in streams.items():
 
 # %% [markdown]
 # **A new class.** From the second change on some customers complain. A batch may bring a class of which none before it
-# had a row, and the batches, in any order, give the fit of all rows at once. (Columns of numbers keep the cells of the
-# first batch, without learned powers: use `temper=False` for an exact split, or `nb.temper` at the end.)
+# had a row, and the batches, in any order, give the fit of all rows at once, with the powers and the dependence that the
+# default learns: up to 10,000 rows are kept for it. Here `method="posterior"` is exact, keeps no rows, and forgets to
+# rounding.
 
 # %%
 names = np.array(["buy", "return", "complain"])
@@ -96,10 +97,10 @@ codes = np.where(np.arange(num_rows) < changes[1], rng.integers(0, 2, num_rows),
 X, y = (rng.random((num_rows, num_flags)) < probs[codes]).astype(int), names[codes]
 customers = rng.integers(0, 50, num_rows)
 
-clf = nb.NaiveBayesClassifier("bernoulli")
+clf = nb.NaiveBayesClassifier("bernoulli", method="posterior")
 for batch in np.array_split(np.arange(num_rows), 10):
     clf.partial_fit(X[batch], y[batch])
-at_once = nb.NaiveBayesClassifier("bernoulli").fit(X, y)
+at_once = nb.NaiveBayesClassifier("bernoulli", method="posterior").fit(X, y)
 assert_allclose(clf.predict_proba(X), at_once.predict_proba(X), rtol=1e-9)
 counts = ", ".join(f"{n:.0f} {label}" for label, n in zip(clf.classes_, clf.class_count_, strict=True))
 print(f"\nten batches equal one fit: {counts}")
@@ -111,7 +112,7 @@ print(f"\nten batches equal one fit: {counts}")
 # %%
 mine = customers == 17
 clf.forget(X[mine], y[mine])
-never = nb.NaiveBayesClassifier("bernoulli").fit(X[~mine], y[~mine])
+never = nb.NaiveBayesClassifier("bernoulli", method="posterior").fit(X[~mine], y[~mine])
 error = abs(clf.predict_proba(X) - never.predict_proba(X)).max()
 print(f"{mine.sum()} rows of customer 17 are forgotten: probabilities differ from a fit without them by {error:.0e}")
 try:

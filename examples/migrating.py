@@ -91,8 +91,9 @@ print(f"{ours.score(wines, cultivar):.3f} ours, {estimator.score(wines, cultivar
 # | `min_categories=C` | a data frame with declared categories, or the family `nb.Categorical.laplace(C, l)` |
 # | one kind of column | a list of kinds, a dict by name, or `"auto"` for a data frame |
 #
-# The default, `method="posterior"`, is full Bayes, which scikit-learn does not have. It sees numbers in three ways and
-# learns a power for each feature; `temper=False` is the exact posterior, with Normal numbers and no powers.
+# The default learns on top of full Bayes, which scikit-learn does not have: it sees numbers in three ways, learns a power
+# for each feature, and averages with models of dependence. `method="posterior"` is the exact posterior, with nothing
+# learned and Normal numbers.
 
 # %%
 uniform = np.full(10, 0.1)
@@ -166,7 +167,7 @@ assert_allclose(fit.predict_log_proba(counts), theirs.predict_log_proba(counts),
 # (n_k + 1) / (n + K). For counts and measurements the exact predictive is another, and less sure of itself.
 
 # %%
-exact = nb.NaiveBayesClassifier("categorical", class_prior="uniform").fit(codes, y)
+exact = nb.NaiveBayesClassifier("categorical", method="posterior", class_prior="uniform").fit(codes, y)
 theirs = naive_bayes.CategoricalNB(alpha=1.0, class_prior=uniform).fit(codes, y)
 assert_allclose(exact.predict_log_proba(codes), theirs.predict_log_proba(codes), **tolerance)
 print("categorical: full Bayes is alpha=1")
@@ -202,6 +203,6 @@ for equal in (
 print("balanced weights: the class prior", plain.fit_.params["class_probs"].round(3), "becomes uniform")
 
 # %% [markdown]
-# **What there is besides**: NaN is a missing cell, everywhere; `nb.save` in the place of pickle; `temper=True` against
+# **What there is besides**: NaN is a missing cell, everywhere; `nb.save` in the place of pickle; the default against
 # over-confidence; `method="nuts"`, `"empirical"` and `"averaged"`. `quick_start.py` and `mixed_frame.py` go on from
 # here.

@@ -74,8 +74,8 @@ print(f"{X.shape[0]} reads to learn from, {X.shape[1]:,} words, {X.nnz / X.shape
 # **Probabilities summed up the tree**, of the plain model and of the one with a learned power.
 
 # %%
-plain = nb.NaiveBayesClassifier("multinomial").fit(X, y)
-tempered = nb.temper(plain, X.toarray(), y)  # leaves each row out: it needs them dense
+plain = nb.NaiveBayesClassifier("multinomial", method="posterior").fit(X, y)
+tempered = nb.temper(plain, X, y)  # leaves each row out
 trees = {
     name: nb.roll_up(clf.predict_log_proba(X_new), clf.classes_)
     for name, clf in (("plain", plain), ("learned power", tempered))

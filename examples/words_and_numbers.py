@@ -71,7 +71,7 @@ fits, scores, log_odds = {}, {}, {}
 print(f"\n{'':16}{'accuracy':>10}{'log loss':>10}")
 for name, columns in COLUMNS.items():
     kept = {column: LIKELIHOODS[column] if column in columns else "skip" for column in LIKELIHOODS}
-    fits[name] = nb.NaiveBayesClassifier(likelihoods=kept).fit(tickets, desks)
+    fits[name] = nb.NaiveBayesClassifier(likelihoods=kept, method="posterior").fit(tickets, desks)
     log_proba = fits[name].predict_log_proba(new)
     log_odds[name] = log_proba - log_proba[:, [0]]
     scores[name] = fits[name].score(new, truth), log_loss(truth, np.exp(log_proba))
