@@ -85,9 +85,8 @@ for name, (X, y) in streams.items():
 
 # %% [markdown]
 # **A new class.** From the second change on some customers complain. A batch may bring a class of which none before it
-# had a row, and the batches, in any order, give the fit of all rows at once, with the powers and the dependence that the
-# default learns: up to 10,000 rows are kept for it. Here `method="posterior"` is exact, keeps no rows, and forgets to
-# rounding.
+# had a row, and the batches, in any order, give the fit of all rows at once. So they do with the powers and the
+# dependence of the default, for which up to 10,000 rows are kept. Here `method="posterior"` keeps sums alone.
 
 # %%
 names = np.array(["buy", "return", "complain"])

@@ -91,9 +91,9 @@ print(f"{ours.score(wines, cultivar):.3f} ours, {estimator.score(wines, cultivar
 # | `min_categories=C` | a data frame with declared categories, or the family `nb.Categorical.laplace(C, l)` |
 # | one kind of column | a list of kinds, a dict by name, or `"auto"` for a data frame |
 #
-# The default learns on top of full Bayes, which scikit-learn does not have: it sees numbers in three ways, learns a power
-# for each feature, and averages with models of dependence. `method="posterior"` is the exact posterior, with nothing
-# learned and Normal numbers.
+# The default learns on top of full Bayes, which scikit-learn does not have: it sees numbers in three ways, learns a
+# power for each feature, and averages with models of dependence. `method="posterior"` is the exact posterior, with
+# nothing learned and Normal numbers.
 
 # %%
 uniform = np.full(10, 0.1)

@@ -98,7 +98,9 @@ def test_the_tutorials_that_are_listed_exist():
 
 @pytest.mark.filterwarnings("ignore:column 'blood' holds no value")
 @pytest.mark.parametrize(
-    "path", [*sorted((DOCS / "how_to").glob("*.md")), DOCS / "design.md"], ids=lambda path: path.stem
+    "path",
+    [*sorted((DOCS / "how_to").glob("*.md")), DOCS / "design.md", DOCS / "theory" / "default.md"],
+    ids=lambda path: path.stem,
 )
 def test_the_lines_of_a_page_run(path, tmp_path, monkeypatch, capsys):
     """They print what the block of text below them says, and those without such a block print nothing."""

@@ -2,7 +2,8 @@
 
     BAYESNB_DATA=DATA python -m tests.benchmarks.settings [--sets NAME ...] [--folds N]
 
-Cross-validation of all rows; times are processor time, the median over folds, warm. docs/settings.md has the table.
+Cross-validation of all rows; times are processor time, the median over folds, warm. The table is in
+docs/how_to/which_setting.md.
 """
 
 import argparse
