@@ -16,7 +16,7 @@ import numpy as np
 
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._placement import to_host
-from bayesnb.arrays._typing import ArrayLike, LabelsLike, Rows
+from bayesnb.arrays._typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.fits._closed_form import conjugate, fit_posterior
 from bayesnb.forests._layout import has_categories, lay_out, segments_of
 from bayesnb.forests._pairs import PairStatistics, count_pairs
@@ -105,7 +105,7 @@ def choose_parents(fit: ForestPosterior) -> ForestPosterior:
         return fit
     evidence, back = forest_evidence(fit), fit.layout.back
     # both directions of an edge may have one evidence, and rounding, as of another order of rows, is not to choose
-    weights = np.round(log_weights(evidence), TIE_DIGITS)
+    weights: Array = np.round(log_weights(evidence), TIE_DIGITS)
     return replace(fit, parents=largest_branching(weights[np.ix_(back, back)]))
 
 

@@ -31,3 +31,4 @@ from bayesnb.results._decisions import LabelTree as LabelTree
 from bayesnb.results._evidence import EvidenceTable as EvidenceTable
 from bayesnb.results._intervals import Interval as Interval
 from bayesnb.sklearn._learned import Learned as Learned
+from bayesnb.sklearn._learned import Part as Part

@@ -15,7 +15,15 @@ from bayesnb.results._classifier import Classifier, Posterior
 
 
 class Part(NamedTuple):
-    """A part of an average: its ``share``, and its mean of -log p(y | x, the other rows)."""
+    """A part of an average: its ``share``, and its mean of -log p(y | x, the other rows).
+
+    Example:
+        >>> import bayesnb as nb
+        >>> rows, labels = [[0, 0], [1, 1], [0, 1], [1, 0]] * 5, ["same", "same", "other", "other"] * 5
+        >>> clf = nb.NaiveBayesClassifier("bernoulli").fit(rows, labels)
+        >>> {name: round(part.log_loss, 2) for name, part in clf.learned_.parts.items()}
+        {'columns': 0.77, 'best': 0.02, 'aode': 0.02}
+    """
 
     share: float
     log_loss: float
