@@ -142,7 +142,7 @@ def of_frames(rng: Rng) -> Answers:
             return nb.load_exported(Path(folder, f"fit.{ending}")).predict_proba(frame)
 
     def in_batches() -> Any:
-        again = nb.NaiveBayesClassifier(likelihoods, temper=False)
+        again = nb.NaiveBayesClassifier(likelihoods, method="posterior")
         for rows in (slice(0, n, 2), slice(1, n, 2)):
             again.partial_fit(frame[rows], labels[rows], classes=np.unique(labels))
         return again.forget(frame[:3], labels[:3]).predict_proba(frame)

@@ -189,7 +189,8 @@ class ViewStatistics(HistogramStatistics):
         if not same_bins(self.edges, other.edges):
             raise ValueError(
                 "statistics of numbers in several views can be merged only if their bins are the same, and each fit "
-                "finds its own: fit with temper=False or likelihoods 'normal', or resolve a model, model.resolve(X, y)"
+                "finds its own: fit with method='posterior' or likelihoods 'normal', or resolve a model, "
+                "model.resolve(X, y)"
             )
         return self.join(self.bin_counts.merge(other.bin_counts), self.moments.merge(other.moments))
 
