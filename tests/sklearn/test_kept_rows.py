@@ -109,7 +109,7 @@ def test_a_part_that_is_kept_is_the_same_in_any_order(monkeypatch):
 def test_different_rows_are_never_taken_for_one(monkeypatch):
     """Rows of a part are told apart by hashes: of cells that are swapped between blocks, and of words."""
     cells = np.array([[a, b, c] for a in (0, 1) for b in (0, 1, 2) for c in (0, 1, 2)])
-    words = scipy.sparse.csr_array((RNG.random((60, 9)) < 0.4).astype(float))
+    words = scipy.sparse.csr_array(RNG.integers(0, 3, (60, 4)).astype(float))
     distinct = np.unique(words.toarray(), axis=0)
     monkeypatch.setattr(limits, "KEPT_ROWS", 17)
     for encoded, size in (({"one": cells[:, :1], "two": cells[:, 1:]}, 18), (words, len(distinct))):

@@ -60,9 +60,8 @@ def test_an_estimator_behaves_as_it_did():
 @pytest.mark.parametrize("kind", ["normal", "auto"])
 def test_the_method_of_an_estimator_is_what_it_did(temper, method, kind):
     """Nothing was learned for numbers that were chosen to be Normal."""
-    clf = nb.NaiveBayesClassifier(kind, method="posterior").fit(NUMBERS, [0, 1, 1, 0, 1, 0])
-    if kind == "auto" and temper is None:
-        clf = nb.NaiveBayesClassifier(kind, dependence=False).fit(NUMBERS, [0, 1, 1, 0, 1, 0])
+    learned = {"dependence": False} if kind == "auto" and temper is None else {"method": "posterior", "temper": temper}
+    clf = nb.NaiveBayesClassifier(kind, **learned).fit(NUMBERS, [0, 1, 1, 0, 1, 0])
     params = {"likelihoods": kind, "method": "posterior", "temper": temper}  # that version had no dependence
     found = renew_params(params, clf.schema_, clf.fit_)
     assert found["method"] == (method if kind == "auto" else "posterior")
