@@ -211,11 +211,11 @@ def test_what_is_asked_for_is_learned_as_by_the_estimator(path, options):
 
 
 @pytest.mark.parametrize(
-    ("options", "num_learned"), [({}, 141), ({"temper": True}, 42), ({"temper": "per_feature"}, 62)]
+    ("options", "num_learned"), [({}, 32), ({"temper": True}, 62), ({"temper": "per_feature"}, 42)]
 )
 def test_of_a_large_file_the_powers_are_learned_on_the_rows_that_fit_takes(options, num_learned, tmp_path, monkeypatch):
     """Those of each class with the lowest hashes; up to 10,000 rows pairs are those of all rows as well."""
-    limited = {"LEARNED_RATIOS": 1, "ROWS_A_POWER": 20, "FEWEST_LEARNED": 30, "FEWEST_OF_CLASS": 5}
+    limited = {"LEARNED_RATIOS": 240, "ROWS_A_POWER": 1, "FEWEST_LEARNED": 30, "FEWEST_OF_CLASS": 5}
     for name, number in {**limited, "CSV_BLOCK_BYTES": 500}.items():
         monkeypatch.setattr(limits, name, number)
     rng, y = np.random.default_rng(3), np.arange(173) % 3
