@@ -55,7 +55,7 @@ def fit_default(
         powers, groups = learn_powers(split_groups(exact, table))
     posterior = with_powers(exact, table.sizes, powers, words)
     wanted = [structure for structure in structures if structure != COLUMNS]
-    segments = find_dependence(exact, rows, some.num_rows) if wanted else None
+    segments = find_dependence(exact, rows, some.num_rows) if wanted and rows.num_rows else None
     if segments is None:
         return posterior, some.num_rows
     layout = lay_out(exact.model.families, exact.model.columns)
