@@ -42,13 +42,17 @@ def part_of_classes(num_rows: int, class_counts: Array, num_powers: int) -> Arra
     return np.maximum(np.ceil(size * class_counts / class_counts.sum()), least).astype(int)
 
 
+def number_rows(rows: LabelledRows) -> pd.MultiIndex:
+    """The class, the hash and the weight of each row, and the number of those before it that have the same."""
+    found = pd.DataFrame({"y": rows.labels.y, "hash": hash_rows(rows), "weight": rows.weight()})
+    return pd.MultiIndex.from_frame(found.assign(number=found.groupby([*found.columns]).cumcount()))
+
+
 def choose_part(rows: LabelledRows, most: Array | None) -> LabelledRows:
     """The part of numpy rows of positive weight with so many of each class, [K], sorted by class and hash, or all."""
     if most is None:
         return rows
-    y, weight, hashes = rows.labels.y, rows.weight(), np.zeros(rows.num_rows, np.uint64)
-    for x in rows.arrays.values():
-        hashes = _add_hashes(hashes, x)
+    y, weight, hashes = rows.labels.y, rows.weight(), hash_rows(rows)
     order = np.lexsort((hashes, y))
     sorted_y, sorted_hashes = y[order], hashes[order]
     first = np.ones(len(y), bool)  # of equal rows
@@ -59,6 +63,14 @@ def choose_part(rows: LabelledRows, most: Array | None) -> LabelledRows:
     sums = np.add.reduceat(weight[order], places) if len(places) else weight
     part = rows.select(order[places[kept]])
     return replace(part, labels=Labels(part.labels.y, sums[kept]))
+
+
+def hash_rows(rows: LabelledRows) -> Array:
+    """A hash of the cells of each row, [N]."""
+    hashes = np.zeros(rows.num_rows, np.uint64)
+    for x in rows.arrays.values():
+        hashes = _add_hashes(hashes, x)
+    return hashes
 
 
 def _add_hashes(hashes: Array, x: Array) -> Array:

@@ -14,7 +14,7 @@ from bayesnb.arrays._placement import Array
 from bayesnb.frames._blocks import AnySchema
 from bayesnb.primitives.sums import Labels
 from bayesnb.rows._labelled_rows import LabelledRows
-from bayesnb.rows._part import choose_part
+from bayesnb.rows._part import choose_part, number_rows
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,13 @@ class KeptRows:
         return replace(self, rows=replace(self.rows.above(batch.rows), num_classes=batch.rows.num_classes))
 
     def without(self, batch: Self) -> Self:
-        """These rows without those of a batch."""
-        taken = replace(batch.rows, labels=batch.rows.labels._replace(weight=-batch.rows.weight()))
-        most = np.full(self.rows.num_classes, self.rows.num_rows)
-        rows = choose_part(self.rows.above(taken), most)
+        """These rows without those of a batch: rows of the same weight, and else some of the weight of equal rows."""
+        ours, theirs = number_rows(self.rows), number_rows(batch.rows)
+        left, rest = self.rows.select(~ours.isin(theirs)), batch.rows.select(~theirs.isin(ours))
+        if not rest.num_rows:
+            return replace(self, rows=left)
+        taken = replace(rest, labels=rest.labels._replace(weight=-rest.weight()))
+        rows = choose_part(left.above(taken), np.full(left.num_classes, left.num_rows))
         return replace(self, rows=rows.select(rows.weight() > np.sqrt(np.finfo(float).eps) * self.rows.weight().max()))
 
     def cut(self) -> Self:

@@ -135,6 +135,26 @@ def test_what_is_forgotten_was_never_there(kept, monkeypatch):
     assert_allclose(clf.predict_log_proba(FRAME), rest.predict_log_proba(FRAME), rtol=1e-7, atol=1e-7)
 
 
+def test_a_row_that_is_forgotten_is_the_one_of_its_weight():
+    """Equal rows of small weights are not put together: each is left out by its own weight."""
+    names, light = ["colour", "paint", "flag"], RNG.uniform(0.1, 1.0, N)
+    kinds, gone = {name: KINDS[name] for name in names}, (np.arange(N) % 3 == 0) & (COLOURS != "amber")
+    clf = nb.NaiveBayesClassifier(kinds).partial_fit(FRAME[names], Y, sample_weight=light)
+    clf.forget(FRAME[names][gone], Y[gone], sample_weight=light[gone])
+    assert_array_equal(clf._kept.rows.labels.weight, light[~gone])
+    rest = nb.NaiveBayesClassifier(kinds).fit(FRAME[names][~gone], Y[~gone], sample_weight=light[~gone])
+    assert_allclose(clf.predict_log_proba(FRAME[names]), rest.predict_log_proba(FRAME[names]), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"dependence": False}, {"temper": True}])
+def test_all_rows_may_be_forgotten(options):
+    clf = nb.NaiveBayesClassifier(KINDS, **options).partial_fit(FRAME, Y).forget(FRAME, Y)
+    assert_allclose(clf.predict_proba(FRAME[:2]), 1 / 3)
+    again = clf.partial_fit(FRAME, Y)
+    expected = nb.NaiveBayesClassifier(KINDS, **options).fit(FRAME, Y)
+    assert_allclose(again.predict_proba(FRAME), expected.predict_proba(FRAME), rtol=1e-9)
+
+
 def test_forgetting_scales_the_rows_that_are_kept():
     clf = learn(np.arange(N), [50, 90], forgetting=0.97)
     present = WEIGHT > 0
