@@ -204,7 +204,7 @@ def test_the_estimator_and_the_command_make_one_model(tmp_path):
         assert "to keep it, write --as name=categorical" in result.output
         loaded = nb.load(tmp_path / "a.model")
         assert loaded.likelihoods_ == PASSENGERS
-        assert repr(loaded).endswith("): 4 categorical, 2 normal, 2 bernoulli, 4 left out")
+        assert repr(loaded).endswith(f"): {columns}; {learned}")
         assert_allclose(loaded.predict_proba(features), proba, rtol=1e-9)
 
 
