@@ -105,7 +105,7 @@ def choose_parents(fit: ForestPosterior) -> ForestPosterior:
         return fit
     evidence, back = forest_evidence(fit), fit.layout.back
     # both directions of an edge may have one evidence, and rounding, as of another order of rows, is not to choose
-    weights: Array = np.round(log_weights(evidence), TIE_DIGITS)
+    weights: Array = np.asarray(log_weights(evidence)).round(TIE_DIGITS)
     return replace(fit, parents=largest_branching(weights[np.ix_(back, back)]))
 
 
