@@ -168,7 +168,9 @@ def _raise(
 
 def raise_words(table: LeftOutRatios) -> tuple[LeftOutRatios, Powers]:
     """The table with the class prior and blocks of counts at the powers that they learn first, and these powers."""
-    words = learn_words(table) if table.words else NO_WORDS
+    # without a word in any row there is nothing to learn
+    known = any(ratios.any() for ratios in table.words.values())
+    words = learn_words(table) if known else NO_WORDS._replace(features={name: np.ones(1) for name in table.words})
     return replace(table, prior=prior_and_words(table, words)), words
 
 

@@ -93,8 +93,8 @@ def test_a_text_without_known_words_has_a_factor_of_one(empty):
 
 @pytest.mark.parametrize("texts", [None, "", "..."])
 def test_a_column_without_any_word_makes_no_difference_and_may_gain_words(texts):
-    bare = fitted(frame=FRAME.assign(message=texts), method="posterior")
-    rest = fitted({**CHOSEN, "message": "skip"}, method="posterior")
+    bare = fitted(frame=FRAME.assign(message=texts), dependence=False)
+    rest = fitted({**CHOSEN, "message": "skip"}, dependence=False)
     assert_allclose(bare.predict_proba(FRAME), rest.predict_proba(FRAME), rtol=1e-9)
     bare.partial_fit(FRAME, Y)
     assert len(bare.schema_.names_by_block["message"]) == len(fitted().schema_.names_by_block["message"])
