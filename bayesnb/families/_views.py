@@ -112,7 +112,8 @@ def _scores(mass: Array) -> tuple[Array, Array]:
     some = mass > 0
     several = some.sum(axis=1) > 1
     middle = jnp.where(some, jnp.cumsum(mass, axis=1) - 0.5 * mass, 0.5)
-    scores = jnp.sqrt(2.0) * erfinv(2.0 * middle - 1.0)  # Phi^-1
+    most = 1.0 - jnp.finfo(mass.dtype).eps  # where rounding has filled the shares of all bins below one, or above
+    scores = jnp.sqrt(2.0) * erfinv(jnp.clip(2.0 * middle - 1.0, -most, most))  # Phi^-1
     scores = jnp.where(some, scores - (mass * scores).sum(axis=1, keepdims=True), 0.0)
     variance = (mass * scores * scores).sum(axis=1)
     unit = jnp.sqrt(jnp.where(several, variance, 1.0))[:, None]

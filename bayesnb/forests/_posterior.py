@@ -224,7 +224,7 @@ def prepare(fits: Sequence[ForestPosterior]) -> Prepared:
     tables = tables._replace(given=Conditional(*map(without_repeats, tables.given)))
     combines = [STRUCTURES[fit.structure](evidence, fit.ordered_parents) for fit in fits]
     simple = on_host(tables, evidence) and all(isinstance(one, OneForest | EachParent) for one in combines)
-    if not simple or len(parts.sizes) < len(evidence):
+    if not simple or not parts.sizes or len(parts.sizes) < len(evidence):
         return Prepared(parts, tables, combines, None)
     column = np.repeat(np.arange(len(parts.sizes)), parts.sizes)
     possible = np.pad((evidence != NEVER)[np.ix_(column, column)], [(0, 1), (0, 1)])

@@ -147,9 +147,11 @@ def best(evidence: Array, parents: Any) -> OneForest:
     return OneForest(parents)
 
 
-def aode(evidence: Array, parents: Array | None) -> EachParent:
+def aode(evidence: Array, parents: Array | None) -> EachParent | OneForest:
     """The mean over the features as the parent of all others."""
     del parents
+    if not len(evidence):
+        return OneForest(np.zeros(0, int))  # a mean over no feature
     possible, part = evidence != NEVER, have_edges(evidence)
     part = part | ~part.any()
     return EachParent(possible, either.where(part, 0.0, -np.inf) - either.log(either.maximum(part.sum(), 1)))

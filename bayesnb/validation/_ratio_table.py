@@ -213,7 +213,7 @@ def left_out_log_ratios(
     for name, end in zip(sizes, np.cumsum(list(sizes.values())), strict=True):
         family, out = families[name], ratios[:, :, end - sizes[name] : end]
         statistics, cells = posterior.statistics.blocks[name], (rows.arrays[name], own, once)
-        if sizes[name] > 1 or (by_feature is True and not family.one_feature):
+        if sizes[name] != 1 or (by_feature is True and not family.one_feature):
             if is_sparse(rows.arrays[name]):
                 raise ValueError(
                     f"powers of single features need dense rows, and block {name!r} is sparse: learn one power for "

@@ -195,7 +195,7 @@ def with_powers(exact: Posterior, sizes: dict[str, int], powers: Any, words: Pow
     for (name, size), end in zip(sizes.items(), np.cumsum(list(sizes.values())), strict=True):
         own = powers[end - size : end]
         # views that share one power have their shares of it
-        by_block[name] = own * start[name] if len(start.get(name, ())) == size else own
+        by_block[name] = own * start[name] if name in start and len(start[name]) == size else own
     in_order = {name: by_block[name] for name in exact.prior.families}
     return replace(exact, powers=in_order, length_exponents=words.lengths or None, class_power=words.of_class)
 

@@ -68,6 +68,14 @@ def test_powers_maximise_what_they_are_learned_on(rng):
     assert best < loss(tempered.posterior.powers["x"][0], 0.0)
 
 
+@pytest.mark.parametrize("structure", ["average", "best", "aode"])
+@pytest.mark.parametrize("num_columns", [0, 1])
+def test_without_pairs_a_row_leaves_naive_bayes(structure, num_columns):
+    model, rows = nb.NaiveBayes(nb.Categorical(3)), COMPLETE["kinds"][:, :num_columns]
+    found = nb.leave_one_out(nb.fit_forests(model, rows, Y, structure=structure), rows, Y)
+    assert_allclose(found, nb.leave_one_out(model, rows, Y), rtol=1e-12)
+
+
 def test_what_is_refused():
     fit = nb.fit_forests(MODEL, COMPLETE, Y)
     with pytest.raises(ValueError, match="must be the rows that the posterior was fitted to"):

@@ -105,6 +105,7 @@ def _tables():
     rng, y = np.random.default_rng(3), np.arange(40) % 3
     x = rng.normal(size=(40, 3)) + y[:, None]
     yield "one column", x[:, :1], y
+    yield "no column", x[:, :0], y
     yield "constant columns", np.c_[x[:, :2], np.ones((40, 2))], y
     yield "only constants", np.ones((40, 2)), y
     yield "a column without cells", np.c_[x[:, :2], np.full(40, np.nan)], y
@@ -113,22 +114,24 @@ def _tables():
     yield "two classes of three", x, np.minimum(y, 1)
     yield "a class of one row", x, np.append(np.zeros(39, int), 2)
     yield "two rows", x[:2], y[:2]
+    yield "a row that outweighs the others", x, y, np.where(np.arange(40) == 7, 1e20, 1.0)
+    yield "rows of little weight", x, y, np.full(40, 1e-9)
 
 
-TABLES = {name: (X, y) for name, X, y in _tables()}
+TABLES = {name: table for name, *table in _tables()}
 
 
 @pytest.mark.parametrize("family", ["numbers", "kinds"])
 @pytest.mark.parametrize("name", TABLES)
 def test_nothing_is_nan(name, family):
-    rows, y = TABLES[name]
+    rows, y, *weight = TABLES[name]
     if family == "kinds":
         rows = np.where(np.isnan(rows), -1, np.clip(np.floor(rows), 0, 2)).astype(int)
     own = nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram()) if family == "numbers" else nb.Categorical(3)
     num_classes = 1 if name == "one class" else 3
-    exact = nb.fit_posterior(nb.NaiveBayes(own, num_classes=num_classes), rows, y)
+    exact = nb.fit_posterior(nb.NaiveBayes(own, num_classes=num_classes), rows, y, sample_weight=(*weight, None)[0])
     for structures in (STRUCTURES, ("best",), ("aode",)):
-        fit = learn(exact, rows, y, structures=structures)
+        fit = learn(exact, rows, y, *weight, structures=structures)
         assert_allclose(fit.predict_proba(rows).sum(axis=1), 1.0)
         assert np.isfinite(fit.predict_log_proba(rows)).all()
         assert not np.isnan(fit.log_joint(rows)).any()
