@@ -85,16 +85,18 @@ def test_mixed_frame(notebook, capsys):
     scope, out = notebook("mixed_frame"), capsys.readouterr().out
     assert scope["loaded"].likelihoods_ == scope["inferred"].likelihoods_ | scope["chosen"]
     assert out.count("refused: ") == 5
-    # of each column alone the posterior is that of its counts, raised to its power
+    # of each column alone each part of the average is the posterior of its counts, raised to its power
     title, y = np.array(scope["columns"]["title"]), scope["y"]
     died, survived = (np.sum((title == "Mrs") & (y == label)) + 1 for label in ("died", "survived"))
     missing = {name: None if name in ("sex", "embarked") else np.nan for name in scope["frame"]}
     row = scope["frame"].head(1).assign(**{**missing, "title": "Mrs"})
     n = np.array([(y == "died").sum(), (y == "survived").sum()])
-    classifier = scope["classifier"]
-    power = classifier.fit_.powers["categorical"][classifier.schema_.names_by_block["categorical"].index("title")]
-    joint = (n + 1) * (np.array([died, survived]) / (n + len(set(title)))) ** power
-    assert_allclose(classifier.predict_proba(row)[0], joint / joint.sum())
+    classifier, expected = scope["classifier"], 0.0
+    fit, place = classifier.fit_, classifier.schema_.names_by_block["categorical"].index("title")
+    for share, powers in zip(fit.shares, (fit.powers, *(own for own, _ in fit.forest_powers)), strict=True):
+        joint = (n + 1) * (np.array([died, survived]) / (n + len(set(title)))) ** powers["categorical"][place]
+        expected = expected + share * joint / joint.sum()
+    assert_allclose(classifier.predict_proba(row)[0], expected)
 
 
 def test_text_pipeline_on_its_own_notes(notebook, capsys):

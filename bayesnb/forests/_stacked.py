@@ -7,12 +7,13 @@ Each part has powers of its own, and the shares s are learned on leave-one-out p
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any, Self
 
 from bayesnb.arrays._compute import answers_cpu_rows
 from bayesnb.arrays._placement import Array, pytree, short_repr
-from bayesnb.arrays._typing import Rows
+from bayesnb.arrays._typing import ArrayLike, Rows
 from bayesnb.forests._layout import Segments
 from bayesnb.forests._pairs import PairStatistics
 from bayesnb.forests._posterior import ForestPosterior, score_forests
@@ -93,9 +94,15 @@ class StackedPosterior(Posterior):
             for structure, (powers, power) in zip(self.structures, self.forest_powers, strict=True)
         }
 
-    def with_powers(self, powers: Any, **of_words: Any) -> Self:
+    def with_powers(
+        self,
+        powers: ArrayLike | Mapping[str, ArrayLike],
+        *,
+        length_exponents: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        class_power: ArrayLike | None = None,
+    ) -> Self:
         """ValueError: each part has powers of its own."""
-        del powers, of_words
+        del powers, length_exponents, class_power
         raise ValueError("a StackedPosterior has powers of each part: give them to its first part, fit.alone")
 
     @answers_cpu_rows

@@ -145,7 +145,7 @@ def test_parameters_that_are_set_later_count_while_rows_are_kept():
 def test_statistics_of_other_bins_do_not_merge():
     one, two = (nb.NaiveBayesClassifier().fit(X[rows], Y[rows]) for rows in (slice(60), slice(60, 120)))
     with pytest.raises(
-        ValueError, match="only if their bins are the same, and each fit finds its own: fit with temper"
+        ValueError, match="only if their bins are the same, and each fit finds its own: fit with method='posterior'"
     ):
         nb.merge(one.statistics_, two.statistics_)
 
