@@ -85,7 +85,7 @@ def temper(
 
     Args:
         posterior: An exact fit, of ``fit_posterior``, ``fit_empirical`` or ``fit_forests``; or a fitted
-            ``NaiveBayesClassifier``: the result is a copy of it.
+            ``NaiveBayesClassifier``: the result is a copy of it, without the average that it has by default.
         X: The rows of the fit.
         y: Their labels, integers [N], or those of the classifier.
         per_feature: Learn a power of each feature around the common one; a MultivariateNormal block is one feature,
@@ -112,6 +112,7 @@ def temper(
     if inner is not posterior:
         classifier: Any = posterior
         codes = codes_among(classifier.classes_, plain_labels(y))
+        inner = inner.alone if isinstance(inner, StackedPosterior) else inner
         inner = temper(inner, rows, codes, per_feature=per_feature, sample_weight=sample_weight)
         return _with_fit(classifier, inner, per_feature)
     if isinstance(posterior, StackedPosterior):

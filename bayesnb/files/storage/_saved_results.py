@@ -21,7 +21,7 @@ from bayesnb.arrays._cells import LARGEST_CELL
 from bayesnb.arrays._class_table import is_class_table
 from bayesnb.arrays._compute import compute
 from bayesnb.arrays._placement import allow_promotion, to_double
-from bayesnb.families import Multinomial, Normal, Views
+from bayesnb.families import Histogram, Multinomial, Normal, Views
 from bayesnb.families._hyperparameters import values_of
 from bayesnb.families.parts._support import require_axes, require_finite_numbers
 from bayesnb.fits._averaged import AveragedPosterior, update_both
@@ -184,6 +184,13 @@ def _(family: Any, block: str, num_classes: int, num_columns: int) -> None:
     return check(family._replace(concentration=table.base), block, 1, num_columns)
 
 
+@_check_resolved.register(Histogram)
+def _(family: Any, block: str, num_classes: int, num_columns: int) -> None:
+    _check_resolved.dispatch(object)(family, block, num_classes, num_columns)
+    if family.mass is not None and not (np.abs(np.asarray(family.mass).sum(axis=-1) - 1.0) < 1e-4).all():
+        raise ValueError(f"block {block!r}: mass must be probabilities that add up to one for each column")
+
+
 @_check_resolved.register(Views)
 def _(family: Any, block: str, num_classes: int, num_columns: int) -> None:
     for one in family.fitted:
@@ -282,11 +289,10 @@ def _(result: StackedPosterior) -> Any:
         _check_structure(structure)
         rebuild(replace(alone, powers=powers))
         _check_power(power)
-    sizes = 1 + len(result.forest_powers), 2 + len(result.forest_powers)
-    if not np.shape(shares) == sizes[:1] or not (np.min(shares) >= 0 and abs(np.sum(shares) - 1) < 1e-6):
-        raise ValueError(f"shares must be {sizes[0]} probabilities, got {shares!r}")
-    if np.shape(result.log_losses) != sizes[1:]:
-        raise ValueError(f"log_losses must be {sizes[1]} numbers, got {result.log_losses!r}")
+    if not (np.shape(shares) == (len(result.parts),) and np.min(shares) >= 0 and abs(np.sum(shares) - 1) < 1e-6):
+        raise ValueError(f"shares must be {len(result.parts)} probabilities, got shape {np.shape(shares)}")
+    if np.shape(result.log_losses) != (len(result.parts) + 1,):
+        raise ValueError(f"log_losses must be {len(result.parts) + 1} numbers, got shape {np.shape(result.log_losses)}")
     forest = add_pairs(alone, result.pairs, "best" if "best" in result.structures else "aode")
     return replace(posterior, parents=forest.parents, segments=forest.segments)
 

@@ -77,6 +77,8 @@ def test_every_kind_of_fit(kind, tmp_path):
     found = served(fit, tmp_path)
     assert type(fit).__name__ in repr(found)
     every = np.array(np.meshgrid(*[[0, 1, np.nan]] * 3)).reshape(3, -1).T
+    if isinstance(fit.model.families.get("x"), nb.Multinomial):  # whose rows are whole, or missing
+        every = every[np.isin(np.isnan(every).sum(axis=1), (0, 3))]
     assert_equal(found, fit, every)
 
 
