@@ -271,12 +271,10 @@ def _(result: AveragedPosterior) -> Any:
 @rebuild.register
 def _(result: ForestPosterior) -> Any:
     posterior, power = rebuild(result.posterior), result.power
-    _check_structure(result.structure)
+    _check_forest(result.structure, 1.0 if power is None else power)
     _check_pairs(posterior, result.pairs)
     if power is not None and posterior.powers is None:
         raise ValueError("the power of the forests and the powers of the features belong together")
-    if power is not None:
-        _check_power(power)
     return replace(add_pairs(posterior, result.pairs, result.structure), power=power)
 
 
@@ -286,9 +284,8 @@ def _(result: StackedPosterior) -> Any:
     alone, shares = Posterior(posterior.prior, posterior.model, posterior.statistics, posterior.powers), result.shares
     _check_pairs(alone, result.pairs)
     for structure, (powers, power) in zip(result.structures, result.forest_powers, strict=True):
-        _check_structure(structure)
+        _check_forest(structure, power)
         rebuild(replace(alone, powers=powers))
-        _check_power(power)
     if not (np.shape(shares) == (len(result.parts),) and np.min(shares) >= 0 and abs(np.sum(shares) - 1) < 1e-6):
         raise ValueError(f"shares must be {len(result.parts)} probabilities, got shape {np.shape(shares)}")
     if np.shape(result.log_losses) != (len(result.parts) + 1,):
@@ -297,12 +294,9 @@ def _(result: StackedPosterior) -> Any:
     return replace(posterior, parents=forest.parents, segments=forest.segments)
 
 
-def _check_structure(structure: Any) -> None:
+def _check_forest(structure: Any, power: Any) -> None:
     if structure not in STRUCTURES:
         raise ValueError(f"structure must be one of {list(STRUCTURES)}, got {structure!r}")
-
-
-def _check_power(power: Any) -> None:
     if not (np.ndim(power) == 0 and 0 <= float(power) < np.inf):
         raise ValueError(f"power must be one number, finite and not negative, got {power!r}")
 
