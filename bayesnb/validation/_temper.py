@@ -227,6 +227,8 @@ def split_groups(exact: Posterior, table: LeftOutRatios) -> list[Group]:
 def _with_fit(classifier: Any, fit: Any, per_feature: bool) -> Any:
     tempered = copy(classifier)
     tempered.fit_ = fit
+    if isinstance(classifier.fit_, StackedPosterior):
+        tempered.dependence = False
     # a fit of several views is the default's, which learns a power per feature again if it is repeated
     default = classifier.temper is None and classifier.fit_.prior.start_powers() is not None
     tempered.temper = None if default and per_feature else "per_feature" if per_feature else True

@@ -52,8 +52,11 @@ def test_temper_of_a_default_fit_is_that_fit(tmp_path):
         nb.save(fit, tmp_path / "fit")
         assert_array_equal(nb.load(tmp_path / "fit").predict_proba(FRAME), fit.predict_proba(FRAME))
     assert_allclose(clone(again).fit(FRAME, Y).predict_proba(FRAME), clf.predict_proba(FRAME), rtol=1e-9)
+    averaged = nb.NaiveBayesClassifier().fit(FRAME, Y)
+    for whole in (alone := nb.temper(averaged, FRAME, Y, per_feature=True), clone(alone).fit(FRAME, Y)):
+        assert_allclose(whole.predict_proba(FRAME), clf.predict_proba(FRAME), rtol=1e-9)
     with pytest.raises(ValueError, match=r"temper its first part, fit.alone, or fit with method='posterior'"):
-        nb.temper(nb.NaiveBayesClassifier().fit(FRAME, Y), FRAME, Y)
+        nb.temper(averaged.fit_, averaged.encoded(FRAME), np.unique(Y, return_inverse=True)[1])
 
 
 MIXED = FRAME.assign(c=RNG.choice([*"pqr"], 120), d=RNG.choice([*"uv"], 120))
