@@ -35,8 +35,6 @@ from bayesnb.rows import _arguments as arguments
 from bayesnb.rows._checks import check_rows, columns_of, totals_vary
 from bayesnb.rows._sufficient_statistics import ModelStatistics
 
-ByBlock = dict[str, Array] | None
-
 
 class Classifier(Node):
     """A generative classifier. X is an array [N, D], or a dict of arrays by block; K classes.
@@ -253,8 +251,8 @@ class Posterior(Classifier):
     prior: NaiveBayes
     model: NaiveBayes
     statistics: ModelStatistics
-    powers: ByBlock = None
-    length_exponents: ByBlock = None
+    powers: dict[str, Array] | None = None
+    length_exponents: dict[str, Array] | None = None
     class_power: Array | None = None
 
     def __init__(
@@ -262,10 +260,10 @@ class Posterior(Classifier):
         prior: NaiveBayes,
         model: NaiveBayes,
         statistics: ModelStatistics,
-        powers: ByBlock = None,
-        length_exponents: ByBlock = None,
+        powers: dict[str, Array] | None = None,
+        length_exponents: dict[str, Array] | None = None,
         class_power: Array | None = None,
-        **alias: ByBlock,
+        **alias: dict[str, Array] | None,
     ) -> None:
         if alias.keys() - {"weights"}:
             raise TypeError(f"a Posterior takes prior, model, statistics and powers, got {sorted(alias)[0]!r}")
@@ -336,9 +334,8 @@ class Posterior(Classifier):
         """The same posterior with these powers on the features' likelihoods, as if ``temper`` had learned them.
 
         Args:
-            powers: A number for all features; or one for each, [F], block by block: a Multinomial or MultivariateNormal
-                block is one feature, and ``Views`` have one for each view and column, whose shares a number leaves as
-                they are; or a dict by block, as ``powers`` is.
+            powers: A number for all features, of which views keep their shares; or one for each, [F], block by block: a
+                Multinomial or MultivariateNormal has one, ``Views`` V a column; or a dict by block, as ``powers`` is.
             length_exponents: b from 0 to 1, for all Multinomial blocks or by block; None: any length has one power.
             class_power: a, not negative; None for 1.
 
