@@ -28,7 +28,8 @@ PACKAGES = ("jax", "numpyro", "numpy", "scikit-learn")
 ARGUMENTS = {
     "MLE": "method='mle'",
     "MAP": "method='map'",
-    REFERENCE: "",
+    REFERENCE: "method='posterior'",
+    "default": "",
     "learned prior": "method='empirical'",
     "averaged": "method='averaged'",
     "tempered": "temper=True",
@@ -309,7 +310,8 @@ def next_step(result: Comparison, pairs: Dependence | None, *, own_program: bool
     surest = [] if pairs is None else pairs.strongest(1)
     if best in ARGUMENTS and not own_program:
         steps.append(f"bayesnb.NaiveBayesClassifier({ARGUMENTS[best]}), which is '{best}'")
-    if any(pair.log_bayes_factor > limits.STRONG_DEPENDENCE and pair.per_row > 0 for pair in surest):
+    depends = any(pair.log_bayes_factor > limits.STRONG_DEPENDENCE and pair.per_row > 0 for pair in surest)
+    if depends and best != "default":  # which has forests
         steps.append("bayesnb.fit_forests, in which a column may look at another")
     if not {*RIVALS} & {*result.methods}:
         steps.append("--rivals, for a logistic regression and a random forest on the same splits")

@@ -217,9 +217,11 @@ def test_the_next_step_is_the_best_method_and_rivals_that_are_not_there():
     rivals = "--rivals, for a logistic regression and a random forest on the same splits."
     powers = {"full Bayes": 0.4, "tempered": 0.3}
     assert step({"full Bayes": 0.4}) == (
-        f"To try next: bayesnb.NaiveBayesClassifier(), which is 'full Bayes'; {rivals}"
+        f"To try next: bayesnb.NaiveBayesClassifier(method='posterior'), which is 'full Bayes'; {rivals}"
     )
     assert step(powers).startswith("To try next: bayesnb.NaiveBayesClassifier(temper=True), which is 'tempered'; ")
+    default = {"full Bayes": 0.4, "default": 0.3}
+    assert step(default, PAIRS) == f"To try next: bayesnb.NaiveBayesClassifier(), which is 'default'; {rivals}"
     assert step(powers, own_program=True) == f"To try next: {rivals}"
     assert "; bayesnb.fit_forests, in which a column may look at another; " in step(powers, PAIRS)
     assert step({"full Bayes": 0.4, "random forest": 0.3}) == (
