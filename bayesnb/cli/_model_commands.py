@@ -92,6 +92,8 @@ def fit(
         params["temper"] = False if no_temper else None
         classifier = fit_described(description, checkpoint=checkpoint, **params)
     save(classifier, path)
+    if learned := classifier.learned_.summary:
+        click.echo(f"The model: {learned}")
     click.echo(f"Fitted to {description.num_rows:,} rows; saved as {path}")
 
 

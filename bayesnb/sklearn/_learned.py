@@ -65,14 +65,18 @@ def describe_learned(fit: Classifier, names: Mapping[str, Sequence[str]], num_le
         of_view = np.broadcast_to(by_view(family, posterior.powers[block]), (views, len(names[block])))
         powers |= {name: np.asarray(of_view[:, column]) for column, name in enumerate(names[block])}
         if views > 1:
-            said.append(f"{views} views of {len(names[block])} numbers")
+            said.append(f"{views} views of {_counted(len(names[block]), 'number')}")
     if isinstance(fit, StackedPosterior | ForestPosterior):
         said.append("dependence")
     if num_learned:
         total = round(float(np.sum(np.asarray(posterior.statistics.class_counts))))
-        said.append(f"powers learned on {num_learned:,} of {total:,} rows")
+        said.append(f"powers learned on {num_learned:,} of {_counted(total, 'row')}")
     parts = {}
     if isinstance(fit, StackedPosterior):
         numbers = zip(fit.parts, np.asarray(fit.shares).tolist(), np.asarray(fit.log_losses).tolist(), strict=False)
         parts = {name: Part(share, loss) for name, share, loss in numbers}
     return Learned(", ".join(said), powers, parts)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"

@@ -47,7 +47,8 @@ def predictions(text):
 def test_a_model_from_a_file_is_the_estimators():
     result = fitted()
     assert "colour: categorical (blue, green, red)" in result.output
-    assert "Fitted to 40 rows; saved as m.model" in result.output
+    learned = "The model: 3 views of 1 number, dependence, powers learned on 40 of 40 rows"
+    assert f"{learned}\nFitted to 40 rows; saved as m.model" in result.output
     frame = pd.read_csv("good.csv")
     kinds = {"flag": "categorical", "rooms": "categorical", "colour": "categorical"}
     clf = nb.NaiveBayesClassifier(kinds).fit(frame.drop(columns="label"), frame["label"])
@@ -147,7 +148,7 @@ def test_explained_parts_add_up_to_the_prediction():
 
 
 def test_parts_without_dependence_have_intervals():
-    fitted("--no-temper")
+    assert "The model:" not in fitted("--no-temper").output
     result = run("explain", "m.model", "good.csv", "--row", "17")
     assert result.exit_code == 0, result.output
     assert "with 90 % intervals" in result.stdout

@@ -58,7 +58,7 @@ def test_what_is_left_out_makes_no_difference_and_is_said():
         assert_array_equal(clf.predict_proba(FRAME), alone.predict_proba(used))
         assert_array_equal(clf.predict_proba(FRAME.assign(name="x", town=3.5)), alone.predict_proba(used))
     columns = "2 categorical, 1 bernoulli, 1 normal, 2 left out"
-    learned = "3 views of 1 numbers, dependence, powers learned on 60 of 60 rows"
+    learned = "3 views of 1 number, dependence, powers learned on 60 of 60 rows"
     assert repr(clf) == f"NaiveBayesClassifier(): {columns}; {learned}"
     assert repr(clone(clf)) == "NaiveBayesClassifier()"
     assert repr(make_pipeline(clf)) == "Pipeline(steps=[('naivebayesclassifier', NaiveBayesClassifier())])"
@@ -362,7 +362,7 @@ def test_a_column_transformer_gives_what_the_frame_gives():
     columns = ColumnTransformer([("colour", OneHotEncoder(drop=["red"]), ["colour"])], remainder="passthrough")
     frame = FRAME[["colour", "size"]]
     pipe = make_pipeline(columns, nb.NaiveBayesClassifier()).fit(frame, Y)
-    assert repr(pipe[-1]).startswith("NaiveBayesClassifier(): 2 bernoulli, 1 normal; 3 views of 1 numbers")
+    assert repr(pipe[-1]).startswith("NaiveBayesClassifier(): 2 bernoulli, 1 normal; 3 views of 1 number")
     sparse = columns.set_params(sparse_threshold=1.0).fit_transform(frame)
     with pytest.raises(TypeError, match=r"X is sparse: .* a ColumnTransformer with sparse_threshold=0 gives an array"):
         nb.NaiveBayesClassifier().fit(sparse, Y)

@@ -91,3 +91,8 @@ def test_a_single_forest_is_no_average():
     assert learned.parts == {}
     assert learned.powers.keys() == {*FRAME}
     assert "dependence" in learned.summary
+
+
+def test_one_of_a_kind_is_said_in_the_singular():
+    one = nb.NaiveBayesClassifier().fit([[0.5]], ["only"])
+    assert one.learned_.summary == "3 views of 1 number, powers learned on 1 of 1 row"
