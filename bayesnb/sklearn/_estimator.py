@@ -88,8 +88,8 @@ class NaiveBayesClassifier(IncrementalClassifier):
             segments of all columns, up to K S^2 of 20 million. False: the posterior alone. `forest` or `aode`: that
             part alone.
         keep_rows: Whether ``partial_fit`` keeps rows, from which powers and dependence are learned again: all of them
-            up to 10,000, and then so many of each class. ``fit`` keeps none, and ``save`` writes none. Without rows
-            the powers of the first fit remain, without dependence.
+            up to 10,000, and then so many of each class. ``fit`` keeps none, and ``save`` writes them if ``rows=True``
+            asks. Without rows the powers of the first fit remain, without dependence.
         missing: None: whether a cell is missing says nothing of the class. `informative`: it does, and is a Bernoulli
             feature of its own, "age is missing", of each column with missing cells in the first rows, also if its
             likelihood leaves it out, but not if `skip` does. Or a dict of `informative` and None by column, pattern or

@@ -33,7 +33,7 @@ class StorageError(ValueError):
     """
 
 
-def save(fit: object, path: Target) -> None:
+def save(fit: object, path: Target, *, rows: bool = False) -> None:
     """Save a fit, a model or statistics to a safetensors file, with the specification as JSON in its header.
 
     The file is written atomically: an existing file is replaced completely or stays unchanged. Of a posterior it holds
@@ -44,9 +44,11 @@ def save(fit: object, path: Target) -> None:
             fitted ``NaiveBayesClassifier``, which is saved with its names, categories and labels.
         path: The path of the file, whose folder must exist; or a file that is open for writing bytes, which is not
             closed, such as ``io.BytesIO()``.
+        rows: Whether the file also holds the rows that ``partial_fit`` of an estimator has kept, with their labels, so
+            that it goes on after ``load`` as if it had never been saved. Without them no row is written.
 
     Raises:
-        StorageError: if ``fit`` is of another type, or the file cannot be written.
+        StorageError: if ``fit`` is of another type, keeps no rows that are asked for, or the file cannot be written.
 
     Example:
         >>> import tempfile, bayesnb as nb
@@ -57,6 +59,7 @@ def save(fit: object, path: Target) -> None:
         array([0])
     """
     from bayesnb.files.storage._encoding import RESULTS, Arrays, decode, encode  # imports data frames
+    from bayesnb.files.storage._saved_estimators import describe_rows
     from bayesnb.files.storage._saved_results import rebuild, same_result
 
     if not isinstance(fit, RESULTS):
@@ -67,11 +70,12 @@ def save(fit: object, path: Target) -> None:
     try:
         code = encode(fit, arrays)
         again = rebuild(decode(code, arrays))
+        kept = {"rows": encode(describe_rows(fit), arrays)} if rows else {}
     except (ValueError, TypeError, AttributeError) as error:
         raise StorageError(f"this {type(fit).__name__} cannot be saved: {error}") from error
     if not same_result(getattr(fit, "fit_", fit), getattr(again, "fit_", again)):
         raise StorageError(f"this {type(fit).__name__} cannot be saved: some part of it would change when loaded")
-    write_format(path, KIND, VERSION, {"result": code}, arrays)
+    write_format(path, KIND, VERSION, {"result": code, **kept}, arrays)
 
 
 def load(path: Source) -> Any:
@@ -93,13 +97,17 @@ def load(path: Source) -> Any:
         NaiveBayes({'flags': Bernoulli(), 'vitals': Normal()}, class_concentration=1.0, num_classes=2)
     """
     from bayesnb.files.storage._encoding import decode
+    from bayesnb.files.storage._saved_estimators import keep_rows
     from bayesnb.files.storage._saved_results import rebuild
 
     header, arrays = read_format(path, KIND, VERSION, "nb.save")
     for array in arrays.values():
         array.setflags(write=False)
     try:
-        return rebuild(decode(header["result"], arrays))
+        result = rebuild(decode(header["result"], arrays))
+        if "rows" in header:
+            keep_rows(result, decode(header["rows"], arrays))
+        return result
     except Exception as error:  # a malformed header can raise anything
         problem = str(error) if isinstance(error, ValueError) else f"it cannot be read, {type(error).__name__} {error}"
         raise StorageError(f"{name_of(path)} does not contain a valid bayesnb result: {problem}") from error

@@ -5,19 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from bayesnb.arrays import _limits as limits
-from bayesnb.files.storage._saved_results import check_statistics, rebuild
+from bayesnb.arrays._cells import is_sparse
+from bayesnb.files.storage._saved_results import check_statistics, rebuild, same_result
 from bayesnb.frames._blocks import AnySchema, BlocksSchema
 from bayesnb.frames._columns import KINDS, SKIP, Column, in_order
 from bayesnb.frames._words import WordColumn, vectorizer_of
+from bayesnb.primitives.sums import Labels
+from bayesnb.rows._labelled_rows import LabelledRows
 from bayesnb.rows._model_statistics import check_classes
 from bayesnb.sklearn._estimator import NaiveBayesClassifier
+from bayesnb.sklearn._kept_rows import KeptRows
 from bayesnb.sklearn._settings import has_views, require, require_dependence, require_temper, specification
 
 LEARNED = ("classes_", "schema_", "statistics_", "fit_", "feature_names_in_", "_declared", "_num_learned")
 """Attributes of a fitted estimator, besides its parameters: names of columns if they have any, whether classes were
-declared, and from how many rows powers were learned. Rows that ``partial_fit`` keeps stay out of files."""
+declared, and from how many rows powers were learned. Rows that ``partial_fit`` keeps stand apart, if at all."""
 
 
 @rebuild.register
@@ -46,6 +51,42 @@ def _(estimator: NaiveBayesClassifier) -> Any:
     if num_classes != len(labels):
         raise ValueError(f"classes_ has {len(labels)} labels, fit_ has {num_classes} classes")
     return estimator
+
+
+def describe_rows(fit: Any) -> dict[str, Any]:
+    """The rows that an estimator keeps, as arrays; ValueError if it keeps none."""
+    kept: KeptRows | None = getattr(fit, "_kept", None)
+    if kept is None:
+        raise ValueError(
+            "rows=True writes the rows that partial_fit has kept, and it has none: leave it out, or fit by partial_fit "
+            "from the first rows on, with keep_rows=True"
+        )
+    arrays = {
+        block: (x.data, x.indices, x.indptr, *x.shape) if is_sparse(x) else x for block, x in kept.rows.arrays.items()
+    }
+    return {"arrays": arrays, **kept.rows.labels._asdict(), "single": kept.single, "whole": kept.whole}
+
+
+def keep_rows(estimator: NaiveBayesClassifier, described: dict[str, Any]) -> None:
+    """Give an estimator its rows again; ValueError unless its statistics are theirs, or those of more rows."""
+    given = {
+        block: scipy.sparse.csr_array(x[:3], shape=x[3:]) if isinstance(x, tuple) else x
+        for block, x in described["arrays"].items()
+    }
+    schema, classes = estimator.schema_, estimator.classes_
+    labels = Labels(described["y"], described["weight"])
+    rows = LabelledRows({}, given, labels, len(classes))
+    kept = KeptRows(rows, described["single"], described["whole"])
+    model = estimator._model(schema, classes, views=has_views(schema, estimator.fit_.model), again=True)
+    grown, counted = schema.count(model, *kept.given)
+    whole = estimator.statistics_.named(None)
+    if kept.whole:
+        known = same_result(counted, whole)
+    else:
+        known = bool((counted.class_counts <= whole.class_counts * (1.0 + 1e-9)).all())
+    if grown != schema or not known:
+        raise ValueError("the rows that it keeps are not those of its statistics")
+    estimator._kept = kept
 
 
 def check_schema(schema: AnySchema) -> None:
