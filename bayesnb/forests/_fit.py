@@ -93,10 +93,15 @@ def fit_forests(
     return add_pairs(fit_posterior(model, statistics=of_model), statistics.pairs, structure)
 
 
-def add_pairs(posterior: Posterior, pairs: PairStatistics, structure: str = "average") -> ForestPosterior:
-    """The posterior with the statistics of its pairs, the segments of its columns and, if "best", that forest."""
-    segments = segments_of(posterior.model.families, posterior.model.columns)
-    return choose_parents(ForestPosterior(posterior, pairs, structure=structure, segments=segments))
+def add_pairs(
+    posterior: Posterior, pairs: PairStatistics, structure: str = "average", apart: tuple[str, ...] = ()
+) -> ForestPosterior:
+    """The posterior with the statistics of its pairs, the segments of its columns and, if "best", that forest.
+
+    Blocks that stand ``apart`` have no pairs.
+    """
+    fit = ForestPosterior(posterior, pairs, structure=structure, apart=apart)
+    return choose_parents(replace(fit, segments=segments_of(fit.families, fit.model.columns)))
 
 
 def choose_parents(fit: ForestPosterior) -> ForestPosterior:

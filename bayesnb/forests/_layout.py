@@ -138,7 +138,7 @@ def find_places(layout: Layout, families: Mapping[str, Family], arrays: Mapping[
         places, seen = codes.places()
         parts.append(places + start if seen is None else either.where(seen, places + start, total))
     if not parts:
-        first = next(iter(arrays.values()))
+        first = arrays[layout.features[0][0]]
         return either.zeros_like(first[:, :0], np.int32)
     return either.concatenate(parts, axis=1)
 

@@ -85,7 +85,8 @@ class ForestPosterior(Classifier):
     ``posterior`` is that of Naive Bayes, ``pairs`` the statistics of all pairs of columns, ``parents`` [D] the most
     probable forest, -1 for roots, if ``structure`` is "best"; ``segments`` how many bins each segment of a column
     joins: pairs count segments instead of bins. After ``temper``, ``posterior`` has powers of the features, and
-    ``power`` is that of the forest's ratio.
+    ``power`` is that of the forest's ratio. Blocks ``apart``, as the estimator leaves words, depend on the class alone:
+    D counts the features of the others.
 
     Example:
         >>> import bayesnb as nb
@@ -101,6 +102,7 @@ class ForestPosterior(Classifier):
     power: Array | None = None
     structure: str = field(default="average", metadata={"static": True})
     segments: Segments = field(default=(), metadata={"static": True})
+    apart: tuple[str, ...] = field(default=(), metadata={"static": True})
 
     def __repr__(self) -> str:
         powers = ""
@@ -113,7 +115,12 @@ class ForestPosterior(Classifier):
     @property
     def layout(self) -> Layout:
         """The blocks and their features in the order of tables of pairs."""
-        return lay_out(self.model.families, self.model.columns)
+        return lay_out(self.families, self.model.columns)
+
+    @property
+    def families(self) -> dict[str, Family]:
+        """The families of the blocks among which there are edges."""
+        return {name: family for name, family in self.model.families.items() if name not in self.apart}
 
     @property
     def model(self) -> NaiveBayes:
@@ -268,8 +275,12 @@ def find_rows(fit: ForestPosterior, families: Mapping[str, Family], arrays: Mapp
 
 def forest_parts(fit: ForestPosterior) -> Parts:
     """The priors and the statistics of all pairs, by their labels."""
-    given, layout = (fit.posterior.prior.families, fit.posterior.statistics.blocks, fit.pairs), fit.layout
-    return interpret(_forest_parts, *given, layout=layout, segments=layout.joined(fit.segments))
+    layout = fit.layout
+    families, blocks = (
+        {name: of[name] for name, _ in layout.features}
+        for of in (fit.posterior.prior.families, fit.posterior.statistics.blocks)
+    )
+    return interpret(_forest_parts, families, blocks, fit.pairs, layout=layout, segments=layout.joined(fit.segments))
 
 
 _forest_parts = jax.jit(prepare_parts, static_argnames=("layout", "segments"))

@@ -45,6 +45,7 @@ class StackedPosterior(Posterior):
         structures: The structures of the forests.
         forest_powers: Of each structure the powers by block, and that of the forest's ratio.
         parents: Those of the "best" forest.
+        apart: The blocks that depend on the class alone: sparse ones, and those whose classes share parameters.
 
     Example:
         >>> import bayesnb as nb, pandas as pd
@@ -63,6 +64,7 @@ class StackedPosterior(Posterior):
     parents: Array | None = field(kw_only=True)
     structures: tuple[str, ...] = field(kw_only=True, metadata={"static": True})
     segments: Segments = field(kw_only=True, metadata={"static": True})
+    apart: tuple[str, ...] = field(kw_only=True, default=(), metadata={"static": True})
 
     def __repr__(self) -> str:
         shares = ", ".join(f"{name}: {short_repr(share)}" for name, share in zip(self.parts, self.shares, strict=True))
@@ -90,6 +92,7 @@ class StackedPosterior(Posterior):
                 power=power,
                 structure=structure,
                 segments=self.segments,
+                apart=self.apart,
             )
             for structure, (powers, power) in zip(self.structures, self.forest_powers, strict=True)
         }

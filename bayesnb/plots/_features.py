@@ -142,7 +142,9 @@ def dependence(
         ['1', '2']
     """
     if isinstance(pairs, ForestPosterior):
-        return draw_edges(ax, np.asarray(pairs.edge_probs), _all_names(pairs.model.columns, feature_names), least)
+        return draw_edges(
+            ax, np.asarray(pairs.edge_probs), _all_names(dict(pairs.layout.features), feature_names), least
+        )
     from matplotlib.collections import EllipseCollection
     from matplotlib.colors import PowerNorm
 

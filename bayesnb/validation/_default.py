@@ -17,7 +17,7 @@ from bayesnb.arrays._cells import is_sparse
 from bayesnb.arrays._loops import one_blas_thread
 from bayesnb.arrays._placement import Array
 from bayesnb.forests._fit import choose_parents
-from bayesnb.forests._layout import Segments, has_categories, lay_out, segments_of
+from bayesnb.forests._layout import Layout, Segments, has_categories, lay_out, segments_of
 from bayesnb.forests._left_out_ratios import left_out_of_each
 from bayesnb.forests._pairs import count_pairs
 from bayesnb.forests._posterior import ForestPosterior
@@ -55,12 +55,13 @@ def fit_default(
         powers, groups = learn_powers(split_groups(exact, table))
     posterior = with_powers(exact, table.sizes, powers, words)
     wanted = [structure for structure in structures if structure != COLUMNS]
-    segments = find_dependence(exact, rows, some.num_rows) if wanted and rows.num_rows else None
-    if segments is None:
+    dependence = find_dependence(exact, rows, some.num_rows) if wanted and rows.num_rows else None
+    if dependence is None:
         return posterior, some.num_rows
-    layout = lay_out(exact.model.families, exact.model.columns)
+    layout, segments, apart = dependence
     pairs = count_pairs(layout, rows, layout.joined(segments))
-    forests = {one: choose_parents(ForestPosterior(exact, pairs, structure=one, segments=segments)) for one in wanted}
+    forest = ForestPosterior(exact, pairs, segments=segments, apart=apart)
+    forests = {one: choose_parents(replace(forest, structure=one)) for one in wanted}
     ratios = left_out_of_each([*forests.values()], some, np.minimum(some.weight(), 1.0))
     nats, found = [softmax(table.joint(powers))[1]], list[tuple[dict[str, Array], Array]]()
     for ratio in ratios:
@@ -88,17 +89,23 @@ def fit_default(
         structures=tuple(wanted),
         parents=forests["best"].parents if "best" in forests else None,
         segments=segments,
+        apart=apart,
     )
     return stacked, some.num_rows
 
 
-def find_dependence(fit: Posterior, rows: LabelledRows, num_left_out: int) -> Segments | None:
-    """The segments of the columns if there can be dependence among them that is affordable, else None."""
-    families: Any = fit.model.families
-    if any(is_sparse(x) for x in rows.arrays.values()):
-        return None
-    if any(family.common_sites and not has_categories(family) for family in families.values()):
-        return None
+def find_dependence(
+    fit: Posterior, rows: LabelledRows, num_left_out: int
+) -> tuple[Layout, Segments, tuple[str, ...]] | None:
+    """The layout and the segments of columns that may depend on each other, and the blocks that stand apart.
+
+    None where dependence cannot be, or is not affordable. Sparse blocks stand apart, as do those whose classes share
+    parameters.
+    """
+    given: Any = fit.model.families
+    shared = {name for name, family in given.items() if family.common_sites and not has_categories(family)}
+    apart = tuple(name for name in given if name in shared or is_sparse(rows.arrays[name]))
+    families = {name: family for name, family in given.items() if name not in apart}
     segments = segments_of(families, fit.model.columns)
     num_labels = sum(map(len, segments))
     others = [name for name, family in families.items() if not has_categories(family)]
@@ -107,4 +114,4 @@ def find_dependence(fit: Posterior, rows: LabelledRows, num_left_out: int) -> Se
     affordable = affordable and num_left_out * len(segments) ** 2 <= limits.MOST_PAIR_RATIOS
     layout = lay_out(families, {name: columns_in(family, rows.arrays[name]) for name, family in families.items()})
     possible = (len(segments) > 1 and any(len(one) > 1 for one in segments)) or layout.count(layout.reals) > 1
-    return segments if affordable and possible else None
+    return (layout, segments, apart) if affordable and possible else None

@@ -1,9 +1,11 @@
 """What the default learns: powers as ``temper`` does, and shares of parts, by brute force on rows left out."""
 
+import io
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 from sklearn.model_selection import StratifiedKFold
@@ -86,6 +88,51 @@ def test_a_part_of_the_rows_speaks_for_all(monkeypatch):
         order = np.random.default_rng(seed).permutation(N)
         again = learn(exact, {name: x[order] for name, x in X.items()}, Y[order])
         assert_allclose(again.predict_proba(X), fit.predict_proba(X), rtol=1e-7)
+
+
+def _apart():
+    """Blocks that have no pairs, beside columns that depend on each other: the family and the rows."""
+    yield "sparse words", nb.Multinomial(), scipy.sparse.csr_array(rows_of("words")["words"])
+    yield "sparse flags", nb.Bernoulli(), scipy.sparse.csr_array((rows_of("words")["words"] > 1).astype(float))
+    yield "a variance in common", nb.Normal(variance="shared"), X["numbers"]
+
+
+APART = {name: block for name, *block in _apart()}
+
+
+@pytest.mark.parametrize("kind", APART)
+def test_a_block_without_pairs_leaves_the_dependence_between_other_columns(kind):
+    """The probabilities of a part are those of the block times those of the forest, once the class prior."""
+    family, cells = APART[kind]
+    others = nb.NaiveBayes({"numbers": nb.Normal(), "kinds": nb.Categorical(3)})
+    model, rows = nb.NaiveBayes({"numbers": nb.Normal(), "block": family, "kinds": nb.Categorical(3)}), {"block": cells}
+    exact = nb.fit_posterior(model, X | rows, Y)
+    fit, _ = fit_default(exact, X | rows, Y, None, by_feature=["kinds", "numbers"], structures=STRUCTURES)
+    assert fit.apart == ("block",)
+    alone = nb.fit_posterior(nb.NaiveBayes({"block": family}), rows, Y)
+    for structure, part in fit.forests.items():
+        powers, forest = part.posterior, nb.fit_forests(others, X, Y, structure=structure)
+        assert_array_equal(part.parents, forest.parents)
+        own = {name: powers.powers[name] for name in others.families}
+        of_others = replace(forest.posterior, powers=own, class_power=powers.class_power)
+        forest = replace(forest, posterior=of_others, power=part.power)
+        block = replace(
+            alone,
+            **{
+                "powers": {"block": powers.powers["block"]},
+                "length_exponents": powers.length_exponents,
+                "class_power": powers.class_power,
+            },
+        )
+        class_probs = np.bincount(Y) + 1.0
+        of_class = (1.0 if powers.class_power is None else powers.class_power) * np.log(class_probs / class_probs.sum())
+        joint = forest.predict_log_proba(X) + block.predict_log_proba(rows) - of_class
+        expected = joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
+        assert_allclose(part.predict_log_proba(X | rows), expected, rtol=1e-7, atol=1e-9)
+        assert part.power > 0.01
+    file = io.BytesIO()
+    nb.save(fit, file)
+    assert_array_equal(nb.load(file.getvalue()).predict_proba(X | rows), fit.predict_proba(X | rows))
 
 
 def test_dependence_that_costs_too_much_or_cannot_be_is_left_out(monkeypatch):

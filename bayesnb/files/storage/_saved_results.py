@@ -272,17 +272,17 @@ def _(result: AveragedPosterior) -> Any:
 def _(result: ForestPosterior) -> Any:
     posterior, power = rebuild(result.posterior), result.power
     _check_forest(result.structure, 1.0 if power is None else power)
-    _check_pairs(posterior, result.pairs)
+    _check_pairs(posterior, result.pairs, result.apart)
     if power is not None and posterior.powers is None:
         raise ValueError("the power of the forests and the powers of the features belong together")
-    return replace(add_pairs(posterior, result.pairs, result.structure), power=power)
+    return replace(add_pairs(posterior, result.pairs, result.structure, result.apart), power=power)
 
 
 @rebuild.register
 def _(result: StackedPosterior) -> Any:
     posterior = rebuild.dispatch(Posterior)(result)
     alone, shares = Posterior(posterior.prior, posterior.model, posterior.statistics, posterior.powers), result.shares
-    _check_pairs(alone, result.pairs)
+    _check_pairs(alone, result.pairs, result.apart)
     for structure, (powers, power) in zip(result.structures, result.forest_powers, strict=True):
         _check_forest(structure, power)
         rebuild(replace(alone, powers=powers))
@@ -290,7 +290,8 @@ def _(result: StackedPosterior) -> Any:
         raise ValueError(f"shares must be {len(result.parts)} probabilities, got shape {np.shape(shares)}")
     if np.shape(result.log_losses) != (len(result.parts) + 1,):
         raise ValueError(f"log_losses must be {len(result.parts) + 1} numbers, got shape {np.shape(result.log_losses)}")
-    forest = add_pairs(alone, result.pairs, "best" if "best" in result.structures else "aode")
+    structure = "best" if "best" in result.structures else "aode"
+    forest = add_pairs(alone, result.pairs, structure, result.apart)
     return replace(posterior, parents=forest.parents, segments=forest.segments)
 
 
@@ -301,14 +302,20 @@ def _check_forest(structure: Any, power: Any) -> None:
         raise ValueError(f"power must be one number, finite and not negative, got {power!r}")
 
 
-def _check_pairs(posterior: Posterior, pairs: Any) -> None:
-    """ValueError unless the pairs are those of the posterior's columns: of their categories, or of their segments."""
+def _check_pairs(posterior: Posterior, pairs: Any, apart: tuple[str, ...]) -> None:
+    """ValueError unless the pairs are those of columns that are not ``apart``: of their categories, or of segments."""
     pairs.check()
     prior = posterior.prior.with_sites(None)
     none: dict[str, Any] = {name: np.zeros((0, columns or 0)) for name, columns in prior.columns.items()}
     rows = label_rows(prior, none["x"] if prior.single else none, np.zeros(0, int))
-    layout = lay_out(prior.families, prior.columns)
-    joined = layout.joined(segments_of(posterior.model.families, posterior.model.columns))
+    families, own = (
+        {name: family for name, family in model.families.items() if name not in apart}
+        for model in (prior, posterior.model)
+    )
+    if len(families) + len(apart) != len(prior.families) or not families:
+        raise ValueError(f"apart must be some of the blocks {[*prior.families]}, got {apart}")
+    layout = lay_out(families, prior.columns)
+    joined = layout.joined(segments_of(own, prior.columns))
     possible = [_layout(count_pairs(layout, rows, segments)) for segments in (None, joined)]
     if _layout(pairs) not in possible:
         raise ValueError(f"pairs must be those of the model's columns and classes, got {_layout(pairs)}")
