@@ -70,9 +70,9 @@ def fit(
       bayesnb fit mails.csv --as message=words --save mails.model
       bayesnb fit wine --method averaged --save wine.model
     """
-    from bayesnb.files._counting import progress
     from bayesnb.files._description import describe
     from bayesnb.files._fit_file import fit_described
+    from bayesnb.files._progress import progress
     from bayesnb.files.sources._paths import open_data
     from bayesnb.files.storage._results import save
     from bayesnb.frames._series import DataError
@@ -84,7 +84,7 @@ def fit(
         _require_writable(checkpoint, data, str(path))
     if not path.absolute().parent.is_dir():
         raise DataError(f"the model cannot be saved as '{path}': there is no folder '{path.absolute().parent}'")
-    with progress(1.0, wanted=sys.stderr.isatty()) as advance:
+    with progress(f"describing '{data}'", 1.0, wanted=True) as advance:
         description = describe(open_data(data), target, dict(overrides), advance)
     _print_description(description)
     with _warnings(*description.warnings):
@@ -135,8 +135,8 @@ def predict(model: str, data: str, out: Path | None, class_prior: str | None, co
     """
     import numpy as np
 
-    from bayesnb.files._counting import progress
     from bayesnb.files._predictions import predict_file, prediction_file
+    from bayesnb.files._progress import progress
     from bayesnb.frames._series import label
     from bayesnb.results._decisions import decide
     from bayesnb.sklearn._settings import costs_by_label
@@ -149,7 +149,7 @@ def predict(model: str, data: str, out: Path | None, class_prior: str | None, co
     table = None if costs is None else costs_by_label(_costs(costs, labels), classes)
     if class_prior is not None:
         classifier = classifier.with_class_prior(_class_prior(class_prior, labels))
-    bar = progress(1.0, wanted=sys.stderr.isatty())
+    bar = progress(f"predicting '{data}'", 1.0, wanted=True)
     with _warnings(), bar as advance, prediction_file(out, classes.tolist()) as write:
         rows = 0
         for batch, proba in predict_file(classifier, data):

@@ -16,6 +16,7 @@ import numpy as np
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._placement import fields_of
 from bayesnb.families._views import Views
+from bayesnb.files._progress import logger
 from bayesnb.files._whole_file import require_file
 from bayesnb.files.sources._source import Position, StreamError
 from bayesnb.files.sources._streams import BlockSource
@@ -74,7 +75,7 @@ class Checkpoint:
             return None
         try:
             header, arrays = tensors.read(self._path)
-            return self._read_state(header, arrays, num_classes, classes)
+            state = self._read_state(header, arrays, num_classes, classes)
         except StreamError:
             raise
         except Exception as error:  # a malformed file can raise anything
@@ -82,6 +83,8 @@ class Checkpoint:
             raise StreamError(
                 f"the checkpoint '{self._path}' is damaged, or is not a checkpoint ({words}): delete it to start over"
             ) from error
+        logger.info(f"checkpoint '{self._path}': going on after {state.position.rows:,} rows")
+        return state
 
     def _read_state(
         self, header: dict[str, Any], arrays: Arrays, num_classes: int | None, classes: list[Any] | None
@@ -147,6 +150,7 @@ class Checkpoint:
             tensors.write(self._path, header, arrays)
         except (OSError, ValueError) as error:
             raise StreamError(f"the checkpoint '{self._path}' cannot be written: {error}") from error
+        logger.info(f"checkpoint '{self._path}': saved with {state.position.rows:,} rows")
         end = time.monotonic()
         self._due = end + max(limits.CHECKPOINT_SECONDS, (end - start) / limits.CHECKPOINT_SHARE)
 

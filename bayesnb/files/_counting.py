@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from copy import deepcopy
 from functools import singledispatch
 from itertools import chain
@@ -17,6 +17,7 @@ from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import stack_rows
 from bayesnb.families import Histogram
 from bayesnb.files._checkpoint import Checkpoint, StreamState
+from bayesnb.files._progress import Advance, progress
 from bayesnb.files.sources._source import Position, RowBlock, StreamError, at_row
 from bayesnb.files.sources._streams import BlockSource, open_source
 from bayesnb.forests._fit import forest_statistics
@@ -24,9 +25,6 @@ from bayesnb.rows import _arguments as arguments
 from bayesnb.rows._labelled_rows import Specification, label_rows
 from bayesnb.rows._model_statistics import ModelStatistics, check_classes, merge
 from bayesnb.rows._sufficient_statistics import follow, sufficient_statistics
-
-Advance = Callable[[float, int], None]
-"""Called with the progress, in the unit of the total, and the number of rows read so far."""
 
 
 def stream(
@@ -103,7 +101,8 @@ def count(
     summarise = forest_statistics if pairs else sufficient_statistics
     kept = None if checkpoint is None else Checkpoint(checkpoint, model, source, pairs=pairs)
     state = None if kept is None else kept.load(num_classes, classes)
-    with progress(source.total, wanted=progress_bar) as show:
+    rows = 0 if state is None else state.position.rows
+    with progress("counting", source.total, wanted=progress_bar, rows=rows) as show:
         if state is None:
             state = StreamState(None, Position(), *source.find_classes(num_classes, classes))
             if kept is not None:
@@ -113,18 +112,6 @@ def count(
     if state.statistics is None or not state.position.rows:
         raise StreamError("the source has no rows")
     return _name_classes(state)
-
-
-@contextmanager
-def progress(total: float | None, *, wanted: bool) -> Iterator[Advance]:
-    """Show a progress bar on stderr if that is a terminal, and yield the function that advances it."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True, highlight=False)
-    with Progress(console=console, transient=True, disable=not (wanted and console.is_terminal)) as bar:
-        task = bar.add_task("reading", total=total)
-        yield lambda done, rows: bar.update(task, completed=done, description=f"{rows:,} rows")
 
 
 def _count(

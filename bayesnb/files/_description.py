@@ -17,6 +17,7 @@ import pyarrow as pa
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import stack_rows
 from bayesnb.families import Family
+from bayesnb.files._progress import logger
 from bayesnb.files.sources._csv import TEXT
 from bayesnb.files.sources._paths import keep
 from bayesnb.files.sources._source import EncodedRows, RowBatch, Source, read_ahead, row_batch
@@ -185,6 +186,8 @@ def summarise_source(
             rows += batch.rows.num_rows
             if advance is not None:
                 advance(batch.done, rows)
+        if again:
+            logger.info(f"reading '{source.data}' again: a column of numbers has text further on")
     for name, found in summaries.items():
         size, place = found.largest
         if np.isinf(size):

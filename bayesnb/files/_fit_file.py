@@ -12,8 +12,9 @@ from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._typing import ArrayLike, ByColumn, ByLabel
 from bayesnb.arrays._user_warnings import warn
 from bayesnb.families import Family
-from bayesnb.files._counting import count, progress
+from bayesnb.files._counting import count
 from bayesnb.files._description import Description, describe
+from bayesnb.files._progress import progress
 from bayesnb.files.sources._paths import open_data
 from bayesnb.frames._choices import AUTO
 from bayesnb.frames._series import Array, DataError
@@ -79,8 +80,9 @@ def fit_file(
             f"fit_file takes the path of a file, got a {type(data).__name__}: fit rows in memory with "
             "NaiveBayesClassifier"
         )
-    with progress(1.0, wanted=progress_bar) as advance:
-        described = describe(open_data(os.fspath(data)), target, likelihoods, advance, in_python)
+    source = open_data(os.fspath(data))
+    with progress(f"describing '{source.data}'", 1.0, wanted=progress_bar) as advance:
+        described = describe(source, target, likelihoods, advance, in_python)
     for warning in described.warnings:
         warn(warning)
     params: dict[str, Any] = {"method": method, "class_prior": class_prior, "smoothing": smoothing, "temper": temper}
