@@ -15,7 +15,7 @@ Held-out rows    leave_one_out, cross_validate; temper learns powers on them, ag
                  stacking_weights average several fits
 What a fit says  explain, top_features, feature_inclusion, dependence, compare_evidence, num_parameters, linear_form,
                  quadratic_form, diagnose, to_arviz
-Parts of rows    sufficient_statistics, merge, subtract, discount, stream; prequential, fit_forgetting
+Parts of rows    sufficient_statistics, merge, subtract, discount, stream; prequential, fit_forgetting; predict_table
 Elsewhere        estimate_class_probs: other frequencies of classes
 Types            Rows, Table, LabelsLike, Array, for the signatures of your own functions; bayesnb.results: what
                  functions return, such as results.Explanation

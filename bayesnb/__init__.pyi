@@ -21,6 +21,7 @@ from .families import Poisson as Poisson
 from .families import Views as Views
 from .files._counting import stream as stream
 from .files._fit_file import fit_file as fit_file
+from .files._predictions import predict_table as predict_table
 from .files.sources._source import StreamError as StreamError
 from .files.storage._export import export as export
 from .files.storage._exported import load_exported as load_exported

@@ -113,8 +113,11 @@ def fit(
     help="A CSV file of what decisions cost: a line for each true class, a column for each decision.  [default: 1 for "
     "every error]",
 )  # fmt: skip
+@click.option("--keep", metavar="COLUMN", multiple=True, help="A column of DATA to copy, such as id; may be repeated.")
 @report_errors
-def predict(model: str, data: str, out: Path | None, class_prior: str | None, costs: Path | None) -> None:
+def predict(
+    model: str, data: str, out: Path | None, class_prior: str | None, costs: Path | None, keep: tuple[str, ...]
+) -> None:
     """Predict the class of every row of DATA with MODEL, a file that `bayesnb fit` wrote.
 
     DATA needs the columns that the model was fitted to, in any order, and may have others. For each row, the output
@@ -131,31 +134,20 @@ def predict(model: str, data: str, out: Path | None, class_prior: str | None, co
       bayesnb predict penguins.model new.csv --out predictions.csv
       bayesnb predict mails.model new.csv --costs costs.csv
       bayesnb predict mails.model new.csv --class-prior ham=.9,spam=.1
-      bayesnb predict clicks.model today.parquet --out scores.parquet
+      bayesnb predict clicks.model today.parquet --keep id --out scores.parquet
     """
-    import numpy as np
-
-    from bayesnb.files._predictions import predict_file, prediction_file
-    from bayesnb.files._progress import progress
+    from bayesnb.files._predictions import predict_table
     from bayesnb.frames._series import label
-    from bayesnb.results._decisions import decide
-    from bayesnb.sklearn._settings import costs_by_label
 
     if out is not None:
         _require_writable(out, data, model)
     classifier = _load(model)
-    classes = classifier.classes_
-    labels = {label(value): value for value in classes.tolist()}
-    table = None if costs is None else costs_by_label(_costs(costs, labels), classes)
+    labels = {label(value): value for value in classifier.classes_.tolist()}
+    table = None if costs is None else _costs(costs, labels)
     if class_prior is not None:
         classifier = classifier.with_class_prior(_class_prior(class_prior, labels))
-    bar = progress(f"predicting '{data}'", 1.0, wanted=True)
-    with _warnings(), bar as advance, prediction_file(out, classes.tolist()) as write:
-        rows = 0
-        for batch, proba in predict_file(classifier, data):
-            write(proba, proba.argmax(axis=1) if table is None else np.asarray(decide(proba, table).labels))
-            rows += len(proba)
-            advance(batch.done, rows)
+    with _warnings():
+        rows = predict_table(classifier, data, keep=keep, costs=table, to=out or sys.stdout)
     click.echo(f"{rows:,} rows predicted" + (f" and written to {out}" if out else ""), err=True)
 
 

@@ -1,100 +1,230 @@
-"""Predict the rows of a file, and write predictions to a file, block by block."""
+"""Predict the rows of a table of any size, and write the predictions to a file, block by block."""
 
 from __future__ import annotations
 
-import sys
+import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from sklearn.utils.validation import check_is_fitted
 
+from bayesnb.arrays import _limits as limits
+from bayesnb.arrays._typing import ArrayLike, ByLabel
+from bayesnb.files._progress import progress
 from bayesnb.files._whole_file import whole_file
 from bayesnb.files.sources._csv import line
-from bayesnb.files.sources._paths import as_pandas, open_data
-from bayesnb.files.sources._source import RowBatch
+from bayesnb.files.sources._parquet import exact_numbers, rows_in_batch
+from bayesnb.files.sources._paths import KeptFile, as_pandas, open_data
+from bayesnb.files.sources._source import Part, RowBatch, Source, read_ahead, row_batch
 from bayesnb.frames._schema import Schema
-from bayesnb.frames._series import Array, DataError, label
+from bayesnb.frames._series import DataError, as_frame, closest, label, listing, plain_text, to_arrow
 from bayesnb.frames._summaries import summarise_column
 from bayesnb.frames._values import require_finite
+from bayesnb.results._decisions import decide
 from bayesnb.sklearn._estimator import NaiveBayesClassifier
+from bayesnb.sklearn._settings import costs_by_label
 
-Write = Callable[[Array, Array], None]
-"""A function that appends p(y = k | x) [N, K] of the next rows, and the numbers of the predicted classes [N]."""
+Write = Callable[[Any], None]
+"""A function that appends rows."""
+
+
+def predict_table(
+    classifier: NaiveBayesClassifier,
+    source: Any,
+    *,
+    keep: str | Sequence[str] | None = None,
+    costs: ArrayLike | ByLabel[ByLabel[float]] | None = None,
+    to: str | os.PathLike[str] | TextIO | None = None,
+    progress_bar: bool = True,
+) -> Any:
+    """The predictions for all rows of a table of any size, as `bayesnb predict` writes them, in constant memory.
+
+    Columns: those of ``keep``, `prediction`, and `p(class)` for each class. Columns that the fit did not have, such as
+    that of the classes, are left out; missing cells and unknown categories count as in ``clf.predict_proba``. Kept
+    columns have their own types; those of a CSV file, which has none, are text. In CSV, text that a spreadsheet would
+    run, such as `=1+1`, gets a leading apostrophe.
+
+    Args:
+        classifier: A classifier that was fitted to a table, whose columns have names.
+        source: The path of a CSV or Parquet file, or a data frame of pandas, polars or pyarrow.
+        keep: Columns of the source to copy, such as `["id"]`.
+        costs: As for ``clf.predict``: the prediction is then the decision of least expected cost.
+        to: A .csv or .parquet file to write, which appears when it is whole; or an open text file, which gets CSV.
+        progress_bar: Whether to show a progress bar on stderr if that is a terminal.
+
+    Returns:
+        The number of rows if they were written; otherwise a frame of the library of a ``source`` that is a frame, or
+        a table of Arrow.
+
+    Raises:
+        ValueError: if the columns or cells do not fit the classifier, ``keep`` is not possible, or the file cannot be
+            written.
+
+    Example:
+        >>> import pandas as pd, bayesnb as nb
+        >>> frame = pd.DataFrame({"leaf": [1.0, 1.2, 3.0, 3.1], "kind": ["rose", "rose", "lily", "lily"]})
+        >>> clf = nb.NaiveBayesClassifier({"leaf": "normal"}).fit(frame[["leaf"]], frame["kind"])
+        >>> new = pd.DataFrame({"id": [7, 8], "leaf": [1.1, 2.9]})
+        >>> nb.predict_table(clf, new, keep=["id"]).round(2)
+           id prediction  p(lily)  p(rose)
+        0   7       rose     0.08     0.92
+        1   8       lily     0.90     0.10
+    """
+    schema = _schema(classifier)
+    classifier.require_prior_of_fit()
+    rows = _open(source)
+    if isinstance(to, str | os.PathLike) and os.path.realpath(to) == os.path.realpath(rows.data):
+        raise DataError(f"'{to}' holds the rows, and would be overwritten: write the predictions to another file")
+    kept = _kept(keep, rows, classes := classifier.classes_.tolist())
+    labels, table = pa.array(classes), None if costs is None else costs_by_label(costs, classifier.classes_)
+    columns = [*kept, pa.field("prediction", labels.type), *(pa.field(name, pa.float64()) for name in _names(classes))]
+
+    def predict(batch: RowBatch) -> pa.RecordBatch:
+        proba = np.asarray(classifier.fit_.predict_proba(schema.encode(batch.frame)))
+        best = proba.argmax(axis=1) if table is None else np.asarray(decide(proba, table).labels)
+        copied = [plain_text(batch.rows[field.name]).cast(field.type) for field in kept]
+        arrays = [*copied, labels.take(pa.array(best)), *(pa.array(p, pa.float64()) for p in proba.T)]
+        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(columns))
+
+    found: list[pa.RecordBatch] = []
+    num_rows = 0
+    writer = nullcontext(found.append) if to is None else table_file(to, pa.schema(columns))
+    with progress(f"predicting '{rows.data}'", 1.0, wanted=progress_bar) as advance, writer as write:
+        for batch in _batches_for(schema, rows, [field.name for field in kept]):
+            write(predict(batch))
+            num_rows += batch.rows.num_rows
+            advance(batch.done, num_rows)
+    return num_rows if to is not None else _as_given(pa.Table.from_batches(found), source)
+
+
+def _open(source: Any) -> Source:
+    if isinstance(source, str | os.PathLike):
+        return open_data(os.fspath(source))
+    frame = as_frame(source)
+    if frame is None:
+        raise DataError(f"source must be the path of a file or a data frame, got a {type(source).__name__}")
+    table = to_arrow(frame).select(frame.columns)  # without the index of pandas
+    batches = table.to_batches(rows_in_batch(table.column_names, limits.TABLE_BATCH_BYTES))
+    ends = np.cumsum([rows.num_rows for rows in batches]).tolist()
+    kept = [row_batch(exact_numbers(r), end - r.num_rows, end / ends[-1]) for r, end in zip(batches, ends, strict=True)]
+    return Source("the table", "table", table.schema, [Part("the table", "", table.num_rows, lambda: KeptFile(kept))])
+
+
+def _names(classes: Sequence[Any]) -> list[str]:
+    return [f"p({label(value)})" for value in classes]
+
+
+def _kept(keep: str | Sequence[str] | None, source: Source, classes: Sequence[Any]) -> list[pa.Field]:
+    """The fields of the columns to copy, in types that all batches can be cast to."""
+    names = [] if keep is None else [keep] if isinstance(keep, str) else list(dict.fromkeys(keep))
+    for name in names:
+        if name not in source.names:
+            hint = closest(str(name), source.names) or f"; its columns are {listing(source.names)}"
+            raise DataError(f"keep names the column {name!r}, which '{source.data}' does not have{hint}")
+        if name in ("prediction", *_names(classes)):
+            raise DataError(f"keep names the column '{name}', as a column of the predictions is called: rename it")
+    fields = [source.schema.field(name) for name in names]
+    return [pa.field(field.name, _plain_type(field.type)) for field in fields]
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    text = pa.types.is_null(kind) or pa.types.is_string_view(kind)  # the columns of CSV have no types
+    return pa.large_string() if text else kind
+
+
+def _as_given(table: pa.Table, source: Any) -> Any:
+    """The table as a frame of the library of the source, with the index of pandas; a table of Arrow for a path."""
+    frame = None if isinstance(source, str | os.PathLike) else as_frame(source)
+    if frame is None:
+        return table
+    if isinstance(source, pd.DataFrame):
+        return table.to_pandas().set_axis(source.index)
+    return nw.from_arrow(table, backend=frame.implementation).to_native()
 
 
 @contextmanager
-def prediction_file(out: Path | None, classes: Sequence[Any]) -> Iterator[Write]:
-    """Open a file, or the standard output, for predictions; the file appears only if the block succeeds.
-
-    Columns: `prediction`, and `p(class)` for each class. In CSV, class names that a spreadsheet would run, such as
-    `=1+1`, get a leading apostrophe; see ``sources.csv``.
+def table_file(to: str | os.PathLike[str] | TextIO, schema: pa.Schema) -> Iterator[Write]:
+    """Open a .csv or .parquet file for rows; it appears only if the block succeeds. An open text file gets CSV.
 
     Raises:
-        DataError: if the file cannot be written, exists and is not a regular file, or does not end in .csv or
-            .parquet.
+        DataError: if the file cannot be written, exists and is not a regular file, or has another ending.
     """
-    names = [f"p({label(value)})" for value in classes]
-    if out is None:
-        yield _writer(sys.stdout, names, classes)
+    if not isinstance(to, str | os.PathLike):
+        if not hasattr(to, "write"):
+            raise DataError(f"to must be a path, or a text file that is open, got {to!r}")
+        yield _csv_writer(to, schema)
         return
+    out = Path(to)
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise DataError(f"predictions are written to a .csv or a .parquet file, and '{out}' is neither")
     form = _parquet if out.suffix.lower() == ".parquet" else _csv
     try:
-        with whole_file(out) as handle, form(handle, names, classes) as write:
+        with whole_file(out) as handle, form(handle, schema) as write:
             yield write
     except OSError as error:
         raise DataError(f"'{out}' cannot be written: {error.strerror or error}") from error
 
 
 @contextmanager
-def _csv(handle: BinaryIO, names: list[str], classes: Sequence[Any]) -> Iterator[Write]:
+def _csv(handle: BinaryIO, schema: pa.Schema) -> Iterator[Write]:
     text = TextIOWrapper(handle, encoding="utf-8", newline="")
     try:
-        yield _writer(text, names, classes)
+        yield _csv_writer(text, schema)
     finally:
         text.detach()  # the caller closes the file
 
 
 @contextmanager
-def _parquet(handle: BinaryIO, names: list[str], classes: Sequence[Any]) -> Iterator[Write]:
-    labels = np.array(classes)
-    schema = pa.schema([("prediction", pa.array(labels).type), *((name, pa.float64()) for name in names)])
+def _parquet(handle: BinaryIO, schema: pa.Schema) -> Iterator[Write]:
+    waiting: list[pa.RecordBatch] = []  # as small row groups read slowly
+
+    def write(rows: pa.RecordBatch | None) -> None:
+        waiting.extend([] if rows is None else [rows])
+        if waiting and (rows is None or sum(batch.num_rows for batch in waiting) >= limits.ROW_GROUP):
+            writer.write_table(pa.Table.from_batches(waiting))
+            waiting.clear()
+
     with pq.ParquetWriter(handle, schema) as writer:
-        yield lambda proba, best: writer.write(
-            pa.table([pa.array(labels[best]), *map(pa.array, proba.T)], schema=schema)
-        )
+        yield write
+        write(None)
 
 
-def _writer(handle: TextIO, names: list[str], classes: Sequence[Any]) -> Write:
+def _csv_writer(handle: TextIO, schema: pa.Schema) -> Write:
     """A function that writes CSV; the header comes with the first rows, so no rows give no output."""
-    labels = pa.array([line([label(value)])[:-1] for value in classes])
-    header = [line(["prediction", *names])]
+    nested = [field.name for field in schema if pa.types.is_nested(field.type)]
+    if nested:
+        raise DataError(
+            f"column '{nested[0]}' holds {schema.field(nested[0]).type}, which CSV does not: write .parquet"
+        )
+    header = [line(schema.names)]
 
-    def write(proba: Array, best: Array) -> None:
+    def write(rows: pa.RecordBatch) -> None:
         while header:
             handle.write(header.pop())
-        cells = [labels.take(pa.array(best)), *(pa.array(p).cast(pa.string()) for p in proba.T)]
-        handle.writelines(f"{row}\n" for row in pc.binary_join_element_wise(*cells, ",").to_pylist())
+        lines = pc.binary_join_element_wise(*map(_as_written, rows.columns), ",").to_pylist()
+        handle.write("\n".join([*lines, ""]))
 
     return write
 
 
-def predict_file(classifier: NaiveBayesClassifier, data: str) -> Iterator[tuple[RowBatch, Array]]:
-    """Yield each batch of rows of a file with its predictions p(y = k | x), [N, K].
-
-    Raises:
-        DataError: if the file cannot be read, or its columns or cells differ from those of the fit.
-    """
-    for batch in _batches_for(classifier, data):
-        yield batch, np.asarray(classifier.fit_.predict_proba(_schema(classifier).encode(batch.frame)))
+def _as_written(column: pa.Array) -> pa.Array:
+    """The cells as texts of CSV; numbers at once, other distinct cells one by one."""
+    kind = column.type
+    if pa.types.is_floating(kind) or pa.types.is_integer(kind):
+        return column.cast(pa.string()).fill_null("")
+    encoded = column.dictionary_encode()
+    texts = pa.array([line([label(value)])[:-1] for value in encoded.dictionary.to_pylist()], pa.string())
+    return texts.take(encoded.indices).fill_null("")
 
 
 def row_of(classifier: NaiveBayesClassifier, data: str, row: int) -> pd.DataFrame:
@@ -103,40 +233,43 @@ def row_of(classifier: NaiveBayesClassifier, data: str, row: int) -> pd.DataFram
     Raises:
         DataError: if the file has no such row, or lacks columns of the fit.
     """
-    before = 0
-    for batch in _batches_for(classifier, data):
+    schema, before = _schema(classifier), 0
+    for batch in _batches_for(schema, open_data(data)):
         if row <= before + batch.rows.num_rows:
-            return as_pandas(batch)[row - before - 1 : row - before].reindex(columns=_schema(classifier).names)
+            return as_pandas(batch)[row - before - 1 : row - before].reindex(columns=schema.names)
         before += batch.rows.num_rows
     raise DataError(f"'{data}' has {before:,} rows, so there is no row {row:,}; the first is 1")
 
 
-def _batches_for(classifier: NaiveBayesClassifier, data: str) -> Iterator[RowBatch]:
-    """The columns of the fit, batch by batch; DataError, naming the place, for infinite numbers and for odd text."""
-    source, schema = open_data(data), _schema(classifier)
+def _batches_for(schema: Schema, source: Source, kept: Sequence[str] = ()) -> Iterator[RowBatch]:
+    """The columns of the fit and those to copy; DataError, naming the place, for infinite numbers and odd text."""
     schema.require(source.names)
-    schema.warn_of_extra(source.names)
-    texts = {column.name for column in schema.used if column.text}
-    for batch in source.batches([column.name for column in schema.used], texts):
+    schema.warn_of_extra([name for name in source.names if name not in kept])
+    used = {column.name: column for column in schema.used}
+    texts = {name for name in (*used, *kept) if name not in used or used[name].text}
+    for batch in read_ahead(source.batches([*dict.fromkeys([*used, *kept])], texts)):
 
         def where(row: int, batch: RowBatch = batch) -> str:
-            return f" {batch.place(row)} of '{data}'"
+            return f" {batch.place(row)} of '{source.data}'"
 
-        for column in schema.used:
-            cells = batch.frame[column.name]
+        for name, column in used.items():
+            cells = batch.frame[name]
             if cells.dtype.is_float():
-                require_finite(cells.to_numpy(), column.name, where)
+                require_finite(cells.to_numpy(), name, where)
             elif column.text is False and not cells.dtype.is_numeric():
                 try:
                     column.encode(cells)
                 except DataError as error:
                     _, place = summarise_column(cells, batch.place).odd or ("", "")  # numbers as text have no odd cell
-                    file = f"{place.partition(' ')[2]} of '{data}'" if place else f"'{data}'"
+                    file = f"{place.partition(' ')[2]} of '{source.data}'" if place else f"'{source.data}'"
                     raise DataError(f"{file}: {error}") from error
         yield batch
 
 
-def _schema(classifier: NaiveBayesClassifier) -> Schema:
+def _schema(classifier: Any) -> Schema:
+    if not isinstance(classifier, NaiveBayesClassifier):
+        raise DataError(f"expected a fitted NaiveBayesClassifier, got a {type(classifier).__name__}")
+    check_is_fitted(classifier, "fit_")
     if not (isinstance(classifier.schema_, Schema) and classifier.schema_.named):
-        raise DataError("the model was fitted to an array, whose columns have no names: predict in Python")
+        raise DataError("the model was fitted to an array, whose columns have no names: give an array to predict_proba")
     return classifier.schema_

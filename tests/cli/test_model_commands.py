@@ -98,6 +98,14 @@ def test_parquet_in_and_out():
     assert_array_equal(predictions(run("predict", "p.model", "good.parquet").stdout)[2], predictions(text)[2])
 
 
+def test_columns_are_copied():
+    fitted()
+    assert run("predict", "m.model", "good.csv", "--keep", "rooms", "--keep", "label", "--out", "o.csv").exit_code == 0
+    out, frame = pd.read_csv("o.csv"), pd.read_csv("good.csv")
+    assert list(out.columns) == ["rooms", "label", "prediction", "p(a)", "p(b)"]
+    assert_array_equal(out[["rooms", "label"]], frame[["rooms", "label"]])
+
+
 def test_columns_may_stand_in_another_order_and_rows_may_be_unlabelled(place):
     fitted("--target", "label")
     frame = pd.read_csv("good.csv")
@@ -188,6 +196,7 @@ def test_a_stopped_run_goes_on():
         (["predict", "m.model", "texts.parquet"], "bayesnb: 'texts.parquet': column 'height' holds numbers that are"),
         (["predict", "m.model", "good.csv", "--out", "x.xls"], "written to a .csv or a .parquet file"),
         (["predict", "m.model", "good.csv", "--out", "no/x.csv"], "'no/x.csv' cannot be written"),
+        (["predict", "m.model", "good.csv", "--keep", "lable"], "keep names the column 'lable', which 'good.csv' does"),
         (["explain", "m.model", "good.csv", "--row", "41"], "has 40 rows, so there is no row 41"),
         (["explain", "m.model", "narrow.csv", "--row", "1"], "the rows have no column 'height'"),
         (["fit", "good.csv", "--save", "m", "--checkpoint", "good.csv"], "'good.csv' is already used by this command"),

@@ -9,13 +9,14 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
 import bayesnb as nb
 from bayesnb.cli import main
 from bayesnb.files import _whole_file as whole_file
-from bayesnb.files._predictions import prediction_file
+from bayesnb.files._predictions import table_file
 
 ROOT = Path(nb.__file__).parent.parent
 X, Y = np.array([[0, 1], [1, 0], [1, 1], [0, 0]]), np.array([0, 1, 1, 0])
@@ -61,7 +62,7 @@ def test_the_command_line_refuses_it_before_the_work(tmp_path, monkeypatch):
         assert result.exit_code == 2
         assert "expected a regular file" in result.output
         assert result.output.count("\n") == 1
-    with pytest.raises(ValueError, match="it is a pipe"), prediction_file(Path("pipe.csv"), ["a", "b"]):
+    with pytest.raises(ValueError, match="it is a pipe"), table_file(Path("pipe.csv"), pa.schema([])):
         pytest.fail("the work began")
 
 
@@ -94,8 +95,9 @@ def test_the_mode_of_an_old_file_stays(mode, tmp_path):
     path.chmod(mode)
     nb.save(MODEL, path)
     assert stat.S_IMODE(path.stat().st_mode) == mode
-    with prediction_file(path, ["a", "b"]) as write:
-        write(np.eye(2), np.arange(2))
+    rows = pa.record_batch({"p": [0.5, 1.0]})
+    with table_file(path, rows.schema) as write:
+        write(rows)
     assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
