@@ -9,7 +9,8 @@ Likelihoods      Bernoulli, Binomial, Categorical, Multinomial, Poisson, Normal,
                  MultivariateNormal, Histogram, Views with NormalScores; Family is their contract
 Fits             fit_mle, fit_map, fit_posterior: closed forms; fit_nuts, bootstrap: draws
                  fit_empirical, fit_averaged, fit_forests: a learned prior, all subsets of features, all forests
-                 fit_em, fit_multilabel: unlabelled rows, several labels a row; fit_file: a CSV or Parquet file
+                 fit_em, fit_multilabel: unlabelled rows, several labels a row
+                 fit_table: rows of files, frames, queries and streams; fit_file: a path
 Predictions      predict_proba, predict_interval, log_joint and others are methods of every fit; decide, roll_up
 Held-out rows    leave_one_out, cross_validate; temper learns powers on them, against over-confidence;
                  stacking_weights average several fits

@@ -20,7 +20,8 @@ from .families import NormalScores as NormalScores
 from .families import Poisson as Poisson
 from .families import Views as Views
 from .files._counting import stream as stream
-from .files._fit_file import fit_file as fit_file
+from .files._fit_table import fit_file as fit_file
+from .files._fit_table import fit_table as fit_table
 from .files._predictions import predict_table as predict_table
 from .files.sources._source import StreamError as StreamError
 from .files.storage._export import export as export

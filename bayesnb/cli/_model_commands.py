@@ -71,7 +71,7 @@ def fit(
       bayesnb fit wine --method averaged --save wine.model
     """
     from bayesnb.files._description import describe
-    from bayesnb.files._fit_file import fit_described
+    from bayesnb.files._fit_table import fit_described
     from bayesnb.files._progress import progress
     from bayesnb.files.sources._paths import open_data
     from bayesnb.files.storage._results import save

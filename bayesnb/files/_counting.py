@@ -48,10 +48,9 @@ def stream(
 
     Args:
         model: The model, for its blocks; its hyperparameters do not matter.
-        source: A Parquet or CSV file, or a folder of such files; a data frame of pandas or polars; a pyarrow Dataset or
-            Table; a stream of Arrow batches (a RecordBatchReader, or an object with ``__arrow_c_stream__``, such as a
-            DuckDB relation); or an iterable of blocks (X, y) or (X, y, sample_weight) of arrays as
-            ``sufficient_statistics`` takes them, a few thousand rows or more each. ``fit_file`` encodes text.
+        source: Any source of ``fit_table``, which also encodes text: a path, a frame, a dataset, a query, a stream of
+            Arrow batches, or a list of these; or an iterable of blocks (X, y) or (X, y, sample_weight) of arrays as
+            ``sufficient_statistics`` takes them, a few thousand rows or more each.
         label: The column of labels: text, or whole numbers 0..K-1; null only in rows of weight zero.
         columns: The columns of features: a list of names (the default: all others, in the order of the file), or
             a dict of lists by block; a pair (successes, totals) is a tuple of two lists.

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,16 +16,18 @@ import pyarrow as pa
 
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import stack_rows
+from bayesnb.arrays._memory import in_words
 from bayesnb.families import Family
 from bayesnb.files._progress import logger
 from bayesnb.files.sources._csv import TEXT
+from bayesnb.files.sources._encoded_rows import EncodedRows
 from bayesnb.files.sources._paths import keep
-from bayesnb.files.sources._source import EncodedRows, RowBatch, Source, read_ahead, row_batch
+from bayesnb.files.sources._source import Position, RowBatch, RowBlock, Source, StreamError, read_ahead, row_batch
 from bayesnb.frames._choices import AUTO, choose_kinds
 from bayesnb.frames._columns import SKIP, Column, in_order
 from bayesnb.frames._likelihoods import choose_columns, say_left_out
 from bayesnb.frames._schema import Schema
-from bayesnb.frames._series import Array, DataError, closest, label, listing
+from bayesnb.frames._series import Array, DataError, as_series, closest, label, listing, numbers, sort_of
 from bayesnb.frames._summaries import Summary, on_command_line, summarise_column, warnings_of
 from bayesnb.frames._words import vectorizer_of
 
@@ -43,6 +45,7 @@ class Description(EncodedRows):
         num_rows: The number of rows with a class.
         num_unlabelled: The number of rows without a class, which are left out.
         warnings: Whole sentences for the user.
+        weight: The column of weights, or None.
     """
 
     source: Source
@@ -53,6 +56,7 @@ class Description(EncodedRows):
     num_rows: int
     num_unlabelled: int
     warnings: tuple[str, ...]
+    weight: str | None = None
 
     @property
     def left_out(self) -> tuple[tuple[str, str], ...]:
@@ -61,7 +65,7 @@ class Description(EncodedRows):
 
     @property
     def names(self) -> list[str]:
-        return [column.name for column in (*self.schema.used, self.target)]
+        return [*(column.name for column in (*self.schema.used, self.target)), *filter(None, [self.weight])]
 
     @property
     def texts(self) -> set[str]:
@@ -72,7 +76,7 @@ class Description(EncodedRows):
             "target": self.target.name,
             "classes": [label(value) for value in self.classes],
             "columns": [[column.name, column.kind, [*map(label, column.values)]] for column in self.schema.used],
-        }
+        } | ({} if self.weight is None else {"weight": self.weight})
 
     def check(self, schema: pa.Schema, place: str) -> None:
         del place
@@ -87,12 +91,26 @@ class Description(EncodedRows):
         return self.schema.encode(row_batch(pa.RecordBatch.from_pylist([], pa.schema(types)), 0, 0.0).frame)
 
     def labelled(self, batch: RowBatch) -> RowBatch:
-        return batch.keep(batch.present(self.target.name))
+        counted = _of_weight(batch, self.weight)
+        return counted.keep(counted.present(self.target.name))
 
-    def encode(self, rows: pa.RecordBatch, classes: Sequence[Any] | None) -> tuple[Any, Array, None]:
+    def encode(self, rows: pa.RecordBatch, classes: Sequence[Any] | None) -> tuple[Any, Array, Array | None]:
         del classes
-        frame = row_batch(rows, 0, 0.0).frame
-        return self.schema.encode(frame), self.target.encode(frame[self.target.name]), None
+        frame, weight = row_batch(rows, 0, 0.0).frame, None
+        if self.weight is not None:
+            weight = require_weights(rows, self.weight)
+        return self.schema.encode(frame), self.target.encode(frame[self.target.name]), weight
+
+    def _blocks(self, start: Position, classes: list[Any] | None) -> Generator[RowBlock]:
+        rows = start.rows
+        for block in super()._blocks(start, classes):
+            rows = block.end.rows
+            yield block
+        if rows != self.num_rows:
+            raise StreamError(
+                f"{self.source.title} had {self.num_rows:,} rows with a class when it was described, and {rows:,} when "
+                "it was counted: give one that does not change, and that can be read again"
+            )
 
 
 def describe(
@@ -101,6 +119,7 @@ def describe(
     likelihoods: Any = AUTO,
     advance: Callable[[float, int], None] | None = None,
     how: Callable[..., str] = on_command_line,
+    weight: str | None = None,
 ) -> Description:
     """The features and the classes of a source; the choices of the user take precedence over the cells.
 
@@ -110,23 +129,27 @@ def describe(
         likelihoods: As for ``NaiveBayesClassifier``.
         advance: Called after each batch.
         how: The words of warnings for choosing a likelihood, as for ``warnings_of``.
+        weight: The column of weights; rows of weight zero do not count.
 
     Raises:
         DataError: if the source, the target or a likelihood does not fit, or no column is left to learn from.
     """
     target = source.names[-1] if target is None else target
-    if target not in source.names:
-        hint = closest(target, source.names) or f"; its columns are {listing(source.names)}"
-        raise DataError(f"'{source.data}' has no column '{target}'{hint}")
+    for name in (target, *filter(None, [weight])):
+        if name not in source.names:
+            hint = closest(name, source.names) or f"; its columns are {listing(source.names)}"
+            raise DataError(f"{source.title} has no column '{name}'{hint}")
+    if weight == target:
+        raise DataError(f"column '{target}' cannot be the target and the weight")
     if isinstance(likelihoods, Mapping) and target in likelihoods:
         raise DataError(f"column '{target}' is the target, so it has no kind to choose")
-    names, family = [name for name in source.names if name != target], None
+    names, family = [name for name in source.names if name not in (target, weight)], None
     if isinstance(likelihoods, Family):  # it takes numbers
         family, likelihoods = likelihoods, "normal"
     chosen = choose_kinds(likelihoods, names)
     read = [name for name in source.names if chosen.get(name) != SKIP]
-    found, kept = summarise_source(source, read, target, chosen, advance)
-    summaries = {name: found.get(name) or Summary(name, 0, 0) for name in source.names}
+    found, kept = summarise_source(source, read, target, chosen, advance, weight)
+    summaries = {name: found.get(name) or Summary(name, 0, 0) for name in (*names, target)}
     labels = summaries[target]
     classes = _classes_of(labels)
     schema = Schema(choose_columns(names, summaries, chosen), family)
@@ -134,7 +157,7 @@ def describe(
     warnings = (*source.warnings, *warnings_of(summaries, inferred, how))
     if not schema.used:
         why = say_left_out(schema.columns) or f" but the target, '{target}'"
-        raise DataError("; ".join((f"'{source.data}' has no column to learn from{why}", *warnings[:1])))
+        raise DataError("; ".join((f"{source.title} has no column to learn from{why}", *warnings[:1])))
     whole = not labels.text and labels.whole and max(map(abs, labels.span)) <= limits.LARGEST_WHOLE
     return Description(
         source=keep(source, kept) if kept else source,
@@ -145,6 +168,7 @@ def describe(
         num_rows=labels.num_cells,
         num_unlabelled=labels.missing,
         warnings=warnings,
+        weight=weight,
     )
 
 
@@ -154,6 +178,7 @@ def summarise_source(
     target: str,
     chosen: Mapping[str, Any],
     advance: Callable[[float, int], None] | None = None,
+    weight: str | None = None,
 ) -> tuple[dict[str, Summary], list[RowBatch]]:
     """The summary of each column, and the batches if they are small enough to be kept for a second reading.
 
@@ -163,23 +188,38 @@ def summarise_source(
         target: The one of the classes, of which all rows are described; of the others the rows with a class.
         chosen: The likelihoods that the user has chosen, by column; numbers in others keep only few values.
         advance: Called after each batch.
+        weight: The column of weights.
 
     Raises:
-        DataError: naming the place of an infinite number.
+        DataError: naming the place of an infinite number; for a column that is numbers in some rows and text in others;
+            and for a stream that is too large to be kept and cannot be read again.
     """
     texts, again = set[str](), True
     while again:
         summaries: dict[str, Summary] = {}
         kept: list[RowBatch] = []
-        rows, again, room = 0, False, limits.KEPT_BYTES
+        rows, again, room, known = 0, False, limits.KEPT_BYTES, frozenset(texts)
         for batch in read_ahead(source.batches(names, texts)):
             room -= batch.rows.nbytes
             # without the bytes that tell the lines
-            kept = [*kept, row_batch(batch.rows, batch.first, batch.done)] if room >= 0 else []
-            for name, found in _summarise_batch(batch, target, chosen).items():
+            light = replace(row_batch(batch.rows, batch.first, batch.done), part=batch.part)
+            kept = [*kept, light] if room >= 0 else []
+            if room < 0 and not (batch.part or source.parts[0]).again:
+                raise DataError(
+                    f"{source.title} can be read once only, and has more than the {in_words(limits.KEPT_BYTES)} that "
+                    "are kept for a second reading: give a function that opens it again, such as "
+                    "lambda: database.cursor().execute(query).fetch_record_batch(), or write it to a Parquet file"
+                )
+            for name, found in _summarise_batch(batch, target, chosen, weight).items():
                 before = summaries.get(name, found)
                 # a column of text that was read as numbers, before the text was known, or ahead: start over
-                again |= found.text != before.text and min(found.num_cells, before.num_cells) > 0
+                differs = found.text != before.text and min(found.num_cells, before.num_cells) > 0
+                if differs and name in known:
+                    raise DataError(
+                        f"column '{name}' holds {batch.rows[name].type} {batch.place(0)}, and "
+                        f"{'text' if before.text else 'numbers'} before: give the whole column one type"
+                    )
+                again |= differs
                 if found.text:
                     texts.add(name)
                 summaries[name] = found if again or before is found else before.merge(found)
@@ -187,24 +227,37 @@ def summarise_source(
             if advance is not None:
                 advance(batch.done, rows)
         if again:
-            logger.info(f"reading '{source.data}' again: a column of numbers has text further on")
+            logger.info(f"reading {source.title} again: a column of numbers has text further on")
+    of = f" of {source.title}" if len(source.parts) == 1 else ""
     for name, found in summaries.items():
         size, place = found.largest
         if np.isinf(size):
-            raise DataError(
-                f"column '{name}' holds an infinite number {place} of '{source.data}': leave out the cell or its row"
-            )
+            raise DataError(f"column '{name}' holds an infinite number {place}{of}: leave out the cell or its row")
     return summaries, kept
 
 
-def _summarise_batch(batch: RowBatch, target: str, chosen: Mapping[str, Any]) -> dict[str, Summary]:
+def _summarise_batch(batch: RowBatch, target: str, chosen: Mapping[str, Any], weight: str | None) -> dict[str, Summary]:
+    batch = _of_weight(batch, weight)
     labelled = batch.keep(batch.present(target))
     found = {}
-    for name in batch.frame.columns:
+    for name in (name for name in batch.rows.schema.names if name != weight):
         rows = batch if name == target else labelled
         inferred, vectorizer = name != target and name not in chosen, vectorizer_of(chosen.get(name))
         found[name] = summarise_column(rows.frame[name], rows.place, inferred=inferred, vectorizer=vectorizer)
     return found
+
+
+def _of_weight(batch: RowBatch, weight: str | None) -> RowBatch:
+    """The rows of a weight other than zero."""
+    return batch if weight is None else batch.keep(require_weights(batch.rows, weight) != 0)
+
+
+def require_weights(rows: pa.RecordBatch, name: str) -> Array:
+    """The column of weights as numbers, NaN where they are missing; DataError if it holds something else."""
+    cells = as_series(rows[name])
+    if sort_of(cells) not in ("number", "flag", "nothing"):
+        raise DataError(f"the column of weights, '{name}', holds {rows[name].type}: expected numbers from 0 on")
+    return np.asarray(numbers(cells), np.float64)
 
 
 def _classes_of(target: Summary) -> tuple[Any, ...]:

@@ -22,11 +22,11 @@ from bayesnb.arrays._typing import ArrayLike, ByLabel
 from bayesnb.files._progress import progress
 from bayesnb.files._whole_file import whole_file
 from bayesnb.files.sources._csv import line
-from bayesnb.files.sources._parquet import exact_numbers, rows_in_batch
-from bayesnb.files.sources._paths import KeptFile, as_pandas, open_data
-from bayesnb.files.sources._source import Part, RowBatch, Source, read_ahead, row_batch
+from bayesnb.files.sources._paths import as_pandas, open_data
+from bayesnb.files.sources._source import RowBatch, Source, read_ahead
+from bayesnb.files.sources._tables import open_table
 from bayesnb.frames._schema import Schema
-from bayesnb.frames._series import DataError, as_frame, closest, label, listing, plain_text, to_arrow
+from bayesnb.frames._series import DataError, closest, label, listing, plain_text
 from bayesnb.frames._summaries import summarise_column
 from bayesnb.frames._values import require_finite
 from bayesnb.results._decisions import decide
@@ -55,7 +55,7 @@ def predict_table(
 
     Args:
         classifier: A classifier that was fitted to a table, whose columns have names.
-        source: The path of a CSV or Parquet file, or a data frame of pandas, polars or pyarrow.
+        source: Any source of ``fit_table``, such as a path, a frame, a query or a stream.
         keep: Columns of the source to copy, such as `["id"]`.
         costs: As for ``clf.predict``: the prediction is then the decision of least expected cost.
         to: A .csv or .parquet file to write, which appears when it is whole; or an open text file, which gets CSV.
@@ -81,7 +81,7 @@ def predict_table(
     """
     schema = _schema(classifier)
     classifier.require_prior_of_fit()
-    rows = _open(source)
+    rows = open_table(source)
     if isinstance(to, str | os.PathLike) and os.path.realpath(to) == os.path.realpath(rows.data):
         raise DataError(f"'{to}' holds the rows, and would be overwritten: write the predictions to another file")
     kept = _kept(keep, rows, classes := classifier.classes_.tolist())
@@ -98,25 +98,12 @@ def predict_table(
     found: list[pa.RecordBatch] = []
     num_rows = 0
     writer = nullcontext(found.append) if to is None else table_file(to, pa.schema(columns))
-    with progress(f"predicting '{rows.data}'", 1.0, wanted=progress_bar) as advance, writer as write:
+    with progress(f"predicting {rows.title}", 1.0, wanted=progress_bar) as advance, writer as write:
         for batch in _batches_for(schema, rows, [field.name for field in kept]):
             write(predict(batch))
             num_rows += batch.rows.num_rows
             advance(batch.done, num_rows)
     return num_rows if to is not None else _as_given(pa.Table.from_batches(found), source)
-
-
-def _open(source: Any) -> Source:
-    if isinstance(source, str | os.PathLike):
-        return open_data(os.fspath(source))
-    frame = as_frame(source)
-    if frame is None:
-        raise DataError(f"source must be the path of a file or a data frame, got a {type(source).__name__}")
-    table = to_arrow(frame).select(frame.columns)  # without the index of pandas
-    batches = table.to_batches(rows_in_batch(table.column_names, limits.TABLE_BATCH_BYTES))
-    ends = np.cumsum([rows.num_rows for rows in batches]).tolist()
-    kept = [row_batch(exact_numbers(r), end - r.num_rows, end / ends[-1]) for r, end in zip(batches, ends, strict=True)]
-    return Source("the table", "table", table.schema, [Part("the table", "", table.num_rows, lambda: KeptFile(kept))])
 
 
 def _names(classes: Sequence[Any]) -> list[str]:
@@ -129,7 +116,7 @@ def _kept(keep: str | Sequence[str] | None, source: Source, classes: Sequence[An
     for name in names:
         if name not in source.names:
             hint = closest(str(name), source.names) or f"; its columns are {listing(source.names)}"
-            raise DataError(f"keep names the column {name!r}, which '{source.data}' does not have{hint}")
+            raise DataError(f"keep names the column {name!r}, which {source.title} does not have{hint}")
         if name in ("prediction", *_names(classes)):
             raise DataError(f"keep names the column '{name}', as a column of the predictions is called: rename it")
     fields = [source.schema.field(name) for name in names]
@@ -143,9 +130,9 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _as_given(table: pa.Table, source: Any) -> Any:
-    """The table as a frame of the library of the source, with the index of pandas; a table of Arrow for a path."""
-    frame = None if isinstance(source, str | os.PathLike) else as_frame(source)
-    if frame is None:
+    """The table as a frame of the library of the source, with the index of pandas; else a table of Arrow."""
+    frame = nw.from_native(source, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
         return table
     if isinstance(source, pd.DataFrame):
         return table.to_pandas().set_axis(source.index)
@@ -247,10 +234,11 @@ def _batches_for(schema: Schema, source: Source, kept: Sequence[str] = ()) -> It
     schema.warn_of_extra([name for name in source.names if name not in kept])
     used = {column.name: column for column in schema.used}
     texts = {name for name in (*used, *kept) if name not in used or used[name].text}
+    of = f" of {source.title}" if len(source.parts) == 1 else ""
     for batch in read_ahead(source.batches([*dict.fromkeys([*used, *kept])], texts)):
 
         def where(row: int, batch: RowBatch = batch) -> str:
-            return f" {batch.place(row)} of '{source.data}'"
+            return f" {batch.place(row)}{of}"
 
         for name, column in used.items():
             cells = batch.frame[name]
@@ -261,7 +249,7 @@ def _batches_for(schema: Schema, source: Source, kept: Sequence[str] = ()) -> It
                     column.encode(cells)
                 except DataError as error:
                     _, place = summarise_column(cells, batch.place).odd or ("", "")  # numbers as text have no odd cell
-                    file = f"{place.partition(' ')[2]} of '{source.data}'" if place else f"'{source.data}'"
+                    file = f"{place.partition(' ')[2]}{of}" if place else source.title
                     raise DataError(f"{file}: {error}") from error
         yield batch
 

@@ -202,11 +202,12 @@ def test_refused_wishes(tmp_path, target, overrides, message):
     [
         ("brest_cancer", "did you mean 'breast_cancer'"),
         ("nosuch.csv", "built-in data sets are iris"),
-        (".", "is a directory"),
+        ("empty", "holds no files that end in"),
     ],
 )
-def test_refused_files(name, message):
-    with pytest.raises(DataError, match=message):
+def test_refused_files(name, message, place):
+    (place / "empty").mkdir()
+    with pytest.raises(ValueError, match=message):
         open_data(name)
 
 

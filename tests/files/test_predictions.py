@@ -212,7 +212,7 @@ def test_only_columns_that_are_not_kept_are_reported():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"keep": ["Id"]}, "keep names the column 'Id', which 'the table' does not have; did you mean 'id'?"),
+        ({"keep": ["Id"]}, "keep names the column 'Id', which the data frame does not have; did you mean 'id'?"),
         ({"keep": ["zzz"]}, "does not have; its columns are 'id', 'height'"),
         ({"keep": ["p(no)"]}, "keep names the column 'p(no)', as a column of the predictions is called: rename it"),
         (
@@ -227,8 +227,8 @@ def test_only_columns_that_are_not_kept_are_reported():
             {"source": FRAME.assign(height="tall")},
             "column 'height' holds text, 'tall', and the model was fitted to num",
         ),
-        ({"source": {"height": [1.0]}}, "source must be the path of a file or a data frame, got a dict"),
-        ({"source": pl.LazyFrame({"height": [1.0]})}, "has no rows before it is computed"),
+        ({"source": {"height": [1.0]}}, "or a list of them, got a dict: fit arrays"),
+        ({"source": pl.LazyFrame({"height": [1.0]})}, "the rows have no column 'colour', 'flag', which the model was"),
         ({"source": "nowhere.csv"}, "there is no file 'nowhere.csv'"),
         ({"source": "rows.csv", "to": "rows.csv"}, "'rows.csv' holds the rows, and would be overwritten"),
         ({"classifier": CLF.fit_}, "expected a fitted NaiveBayesClassifier, got a Posterior"),

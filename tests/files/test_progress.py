@@ -62,7 +62,7 @@ def test_files_are_named(messages, tmp_path):
     nb.predict_table(clf, FRAME[["size"]])
     said = messages()
     assert f"describing '{tmp_path / 'rows.csv'}': 60 rows in " in said
-    assert said[-1] == "predicting 'the table': 60 rows in "
+    assert said[-1] == "predicting the data frame: 60 rows in "
 
 
 def test_a_second_reading_is_told(messages, tmp_path, monkeypatch):

@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from bayesnb.files.sources._csv import TEXT
-from bayesnb.files.sources._source import EncodedRows, Source, StreamError, at
+from bayesnb.files.sources._encoded_rows import EncodedRows
+from bayesnb.files.sources._source import Source, StreamError, at
 from bayesnb.frames._series import Array, plain_text
 from bayesnb.rows._labelled_rows import Specification
 
@@ -110,6 +111,11 @@ class ColumnChoice(EncodedRows):
         text = is_text(self.source.schema.field(self.label).type)
         if num_classes is not None and not text:
             return num_classes, None
+        if not all(part.again for part in self.source.parts):
+            raise StreamError(
+                f"{self.source.title} cannot be read twice to find the classes: declare their number, num_classes=K, "
+                "or labels of text, classes=[...]"
+            )
         found: set[Any] = set()  # a pass over the labels
         for part in self.source.parts:
             with at(f"{part.name} cannot be read"):

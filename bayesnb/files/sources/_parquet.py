@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from bayesnb.arrays import _limits as limits
 from bayesnb.files.sources._source import RowBatch, in_sentences, require_kind, row_batch, words_of
-from bayesnb.frames._series import DataError, as_series, round_floats
+from bayesnb.frames._series import DataError
 
 
 class ParquetFile:
@@ -31,8 +31,6 @@ class ParquetFile:
         path: Path | str,
         opener: Callable[[], Any] | None = None,
         batch_bytes: int = 0,
-        *,
-        exact: bool = False,
     ) -> None:
         """Read the footer.
 
@@ -40,13 +38,12 @@ class ParquetFile:
             path: Its path.
             opener: Opens a file that is not at a path of this machine.
             batch_bytes: Bytes of a batch if all cells are float64; by default ``limits.BATCH_BYTES``.
-            exact: Whether to read columns with whole numbers that float64 would round as text.
 
         Raises:
             DataError: if the file is not Parquet, is damaged, or has two columns of one name.
         """
         self.path, self._opener = path, opener or (lambda: pa.OSFile(str(path)))
-        self._batch_bytes, self._exact = batch_bytes, exact
+        self._batch_bytes = batch_bytes
         with in_sentences(path, "Parquet"):
             with self._opener() as handle:
                 require_kind(path, handle.read(16), "Parquet")
@@ -62,6 +59,7 @@ class ParquetFile:
         Raises:
             DataError: if a row group is damaged, after the batches before it.
         """
+        del texts
         size = rows_in_batch(names, self._batch_bytes)
         strings = [name for name in names if pa.types.is_string(self.schema.field(name).type)]
         with in_sentences(self.path, "Parquet"), self._open(strings) as file:
@@ -73,8 +71,7 @@ class ParquetFile:
                 try:
                     # each Arrow thread would keep its own memory; reading already runs in parallel with counting
                     for rows in file.iter_batches(size, groups, list(names), use_threads=False):
-                        batch = exact_numbers(rows, texts) if self._exact else rows
-                        yield row_batch(batch, first, (first + rows.num_rows) / self.num_rows)
+                        yield row_batch(rows, first, (first + rows.num_rows) / self.num_rows)
                         first += rows.num_rows
                 except (pa.ArrowException, OSError) as error:
                     raise DataError(f"{place}, cannot be read: {words_of(error)}") from error
@@ -87,15 +84,6 @@ class ParquetFile:
             pq.ParquetFile(handle, buffer_size=limits.BUFFER_BYTES, pre_buffer=False, read_dictionary=[*texts]) as file,
         ):
             yield file
-
-
-def exact_numbers(rows: pa.RecordBatch, as_text: Collection[str] = ()) -> pa.RecordBatch:
-    """The rows with columns of whole numbers as text if float64 would round one, or if later batches have such."""
-    for place, field in enumerate(rows.schema):
-        whole = pa.types.is_integer(field.type) or pa.types.is_decimal(field.type)
-        if whole and (field.name in as_text or round_floats(as_series(rows[place])) is not None):
-            rows = rows.set_column(place, field.name, rows[place].cast(pa.string()))
-    return rows
 
 
 def rows_in_batch(names: Sequence[str], batch_bytes: int = 0) -> int:

@@ -2,6 +2,7 @@
 
 ``open_data`` reads CSV as numbers and text, and Parquet in its types, but for whole numbers that float64 would round:
 they are text. Text remains encoded: Python sees each distinct text of a batch, never each cell.
+``open_files`` gives a model of one's own the numbers that it asks for.
 """
 
 from __future__ import annotations
@@ -20,8 +21,18 @@ import pyarrow.csv
 
 from bayesnb.arrays import _limits as limits
 from bayesnb.files.sources._csv import MISSING, CsvFile
-from bayesnb.files.sources._parquet import ParquetFile, exact_numbers
-from bayesnb.files.sources._source import Part, RowBatch, Source, StreamError, at, format_of, in_sentences, row_batch
+from bayesnb.files.sources._parquet import ParquetFile
+from bayesnb.files.sources._source import (
+    Part,
+    RowBatch,
+    Source,
+    StreamError,
+    at,
+    format_of,
+    in_sentences,
+    plain_rows,
+    row_batch,
+)
 from bayesnb.frames._series import DataError, closest, numbers, texts
 
 BUILT_IN = ("iris", "wine", "breast_cancer", "digits")
@@ -37,11 +48,7 @@ class KeptFile:
     """Batches in memory as a file."""
 
     kept: Sequence[RowBatch]
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns of the first batch."""
-        return self.kept[0].rows.schema
+    schema: pa.Schema
 
     def batches(self, names: Sequence[str], start: int = 0, texts: Collection[str] = ()) -> Iterator[RowBatch]:
         del start, texts
@@ -50,10 +57,10 @@ class KeptFile:
 
 
 def open_data(data: str) -> Source:
-    """A CSV or Parquet file, or one of the data sets that come with scikit-learn.
+    """A CSV or Parquet file, a folder of such files, or one of the data sets that come with scikit-learn.
 
     Args:
-        data: The path of a file, or one of `iris`, `wine`, `breast_cancer`, `digits`. Write `./iris` for a
+        data: The path of a file or a folder, or one of `iris`, `wine`, `breast_cancer`, `digits`. Write `./iris` for a
             file with one of these names.
 
     Raises:
@@ -68,19 +75,23 @@ def open_data(data: str) -> Source:
         hint = closest(data, BUILT_IN) or f"; the built-in data sets are {', '.join(BUILT_IN)}"
         raise DataError(f"there is no file '{path}'{hint}")
     if path.is_dir():
-        raise DataError(f"'{path}' is a directory; give the CSV or Parquet file inside it")
-    parquet = format_of(path) == "parquet"
-    file = ParquetFile(path, batch_bytes=limits.TABLE_BATCH_BYTES, exact=True) if parquet else CsvFile(path)
+        return open_files(path, exact=True)
+    file = _open_exact(path)
     if not file.schema.names:
         raise DataError(f"'{path}' has no columns")
-    return Source(data, path.stem, file.schema, [_file_part(path, lambda: file, {})], file.warnings)
+    return Source(data, path.stem, file.schema, [_file_part(path, lambda _: file, {}, exact=True)], file.warnings)
+
+
+def _open_exact(path: Path) -> Any:
+    parquet = format_of(path) == "parquet"
+    return ParquetFile(path, batch_bytes=limits.TABLE_BATCH_BYTES) if parquet else CsvFile(path)
 
 
 def of_frame(name: str, frame: pd.DataFrame) -> Source:
     """A data frame in memory; whole numbers that float64 would round are text."""
-    rows = exact_numbers(pa.RecordBatch.from_pandas(frame, preserve_index=False))
-    file = KeptFile([row_batch(rows, 0, 1.0)])
-    return Source(name, name, rows.schema, [Part(name, f"{rows.num_rows} rows", rows.num_rows, lambda: file)])
+    rows = plain_rows(pa.RecordBatch.from_pandas(frame, preserve_index=False), exact=True)
+    file = KeptFile([row_batch(rows, 0, 1.0)], rows.schema)
+    return Source(name, name, rows.schema, [Part(f"'{name}'", f"{rows.num_rows} rows", rows.num_rows, lambda: file)])
 
 
 def _built_in(name: str) -> Any:
@@ -93,8 +104,12 @@ def _built_in(name: str) -> Any:
 
 
 def keep(source: Source, batches: Sequence[RowBatch]) -> Source:
-    """The source of these batches, which are all of its first part, in place of that."""
-    return replace(source, parts=[replace(source.parts[0], open=lambda: KeptFile(batches))])
+    """The source with these batches, which are all of its rows, in place of its parts."""
+    of_part: dict[Part, list[RowBatch]] = {part: [] for part in source.parts}
+    for batch in batches:
+        of_part[batch.part or source.parts[0]].append(batch)
+    schema = batches[0].rows.schema
+    return replace(source, parts=[replace(p, open=partial(KeptFile, rows, schema)) for p, rows in of_part.items()])
 
 
 def as_pandas(batch: RowBatch) -> pd.DataFrame:
@@ -107,20 +122,23 @@ def as_pandas(batch: RowBatch) -> pd.DataFrame:
     return pd.DataFrame(columns, index)
 
 
-def open_files(path: Path) -> Source:
+def open_files(path: Path, *, exact: bool = False) -> Source:
     """The rows of a file, or of all Parquet or all CSV files under a folder, sorted by name.
 
-    Folder names such as ``year=2020`` in ``year=2020/part.parquet`` become columns.
+    Folder names such as ``year=2020`` in ``year=2020/part.parquet`` become columns. With ``exact`` files are read as by
+    ``open_data``.
     """
     files, kind = _files_of(path)
     keys = _folder_keys([file if path.is_file() else file.relative_to(path) for file in files])
     opener: Any = ParquetFile if kind == "parquet" else partial(CsvFile, missing=CSV_MISSING)
+    opener = _open_exact if exact else opener
     with at(f"'{path}' cannot be read"):
-        schema = opener(files[0]).schema
+        first = opener(files[0])
+        schema = first.schema
     for name, value in keys[0].items():
         schema = schema if name in schema.names else schema.append(pa.field(name, value.type))
-    parts = [_file_part(file, partial(opener, file), some) for file, some in zip(files, keys, strict=True)]
-    return Source(str(path), path.stem, schema, parts)
+    parts = [_file_part(file, opener, some, exact=exact) for file, some in zip(files, keys, strict=True)]
+    return Source(str(path), path.stem, schema, parts, first.warnings)
 
 
 def with_types(source: Source, choices: Mapping[str, Sequence[pa.DataType]]) -> Source:
@@ -129,7 +147,9 @@ def with_types(source: Source, choices: Mapping[str, Sequence[pa.DataType]]) -> 
     Raises:
         StreamError: if none fits, naming the cell.
     """
-    with at(f"'{source.data}' cannot be read"):
+    if not source.parts:  # a dataset of no files
+        return source
+    with at(f"{source.title} cannot be read"):
         first: Any = source.parts[0].open()
         if not isinstance(first, CsvFile):
             return source
@@ -139,11 +159,22 @@ def with_types(source: Source, choices: Mapping[str, Sequence[pa.DataType]]) -> 
     return replace(source, schema=schema, parts=parts)
 
 
-def _file_part(file: Path, opener: Callable[[], Any], keys: Mapping[str, pa.Scalar]) -> Part:
-    """A file at a path of this machine as a part of a source."""
+def _file_part(file: Path, opener: Callable[..., Any], keys: Mapping[str, pa.Scalar], *, exact: bool) -> Part:
+    """A file at a path of this machine as a part of a source; when it has changed since, it is not opened."""
+    mark = _mark(file)
+
+    def open_unchanged(**options: Any) -> Any:
+        with in_sentences(file):
+            if _mark(file) != mark:
+                raise DataError(f"'{file}' has changed while the files were read: read them when all are written")
+        return opener(file, **options)
+
+    return Part(f"'{file}'", mark, file.stat().st_size, open_unchanged, keys, exact)
+
+
+def _mark(file: Path) -> str:
     info = file.stat()
-    mark = f"{file.name} of {info.st_size} bytes, {info.st_mtime_ns}"
-    return Part(f"'{file}'", mark, info.st_size, opener, keys)
+    return f"{file.name} of {info.st_size} bytes, {info.st_mtime_ns}"
 
 
 def _files_of(path: Path) -> tuple[list[Path], str]:

@@ -1,17 +1,12 @@
-"""Sources of rows: files or tables with the same columns, read in batches with places, and encoded as blocks.
-
-Whatever rows come from, they are read as a ``Source``. ``EncodedRows`` choose its columns and make blocks of them:
-``ColumnChoice`` of columns that the user names, ``Description`` of those of a file that was described.
-"""
+"""Sources of rows: files, tables and streams with the same columns, read in batches with places."""
 
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayesnb.frames._series import Array, DataError, Frame
+from bayesnb.frames._series import Array, DataError, Frame, as_series, listing, plain_text, round_floats
 from bayesnb.rows._model_statistics import ModelStatistics
 
 Where = Callable[[int], str]
@@ -54,6 +49,7 @@ class RowBatch:
         done: The fraction of the file read so far, including these rows.
         unit: What ``numbers`` counts: `line` for CSV, `row` for other files.
         numbers: Computes the number [N] of each row in the file, from 1.
+        part: The part of the source that it comes from, if there are several.
     """
 
     rows: pa.RecordBatch
@@ -61,6 +57,7 @@ class RowBatch:
     done: float
     unit: str
     numbers: Callable[[], Array]
+    part: Part | None = None
 
     @cached_property
     def frame(self) -> Frame:
@@ -68,8 +65,9 @@ class RowBatch:
         return nw.from_native(pa.Table.from_batches([self.rows]), eager_only=True)
 
     def place(self, row: int) -> str:
-        """The place of one of the rows, such as `on line 7`."""
-        return f"{'in' if self.unit == 'row' else 'on'} {self.unit} {self.numbers()[row]}"
+        """The place of one of the rows, such as `on line 7`, with its part if there are several."""
+        of = "" if self.part is None else f" of {self.part.name}"
+        return f"{'in' if self.unit == 'row' else 'on'} {self.unit} {self.numbers()[row]}{of}"
 
     def present(self, name: str) -> Array:
         """Whether each cell of a column [N] is there."""
@@ -92,14 +90,35 @@ def row_batch(rows: pa.RecordBatch, first: int, done: float) -> RowBatch:
     return RowBatch(rows, first, done, "row", lambda: np.arange(first + 1, first + rows.num_rows + 1))
 
 
-def read_ahead(items: Iterator[Any]) -> Iterator[Any]:
-    """The same items, each made in a thread while the one before is in use."""
-    with ThreadPoolExecutor(1) as pool:
+def read_ahead(items: Generator[Any]) -> Generator[Any]:
+    """The same items, each made in a thread while the one before is in use; what makes them is closed at the end."""
+    with closing(items), ThreadPoolExecutor(1) as pool:
         end = object()
         coming = pool.submit(next, items, end)
         while (item := coming.result()) is not end:
             coming = pool.submit(next, items, end)
             yield item
+
+
+def plain_rows(rows: pa.RecordBatch, as_text: Collection[str] = (), *, exact: bool = False) -> pa.RecordBatch:
+    """The rows in types that all functions take, whatever a library has made of numbers and texts.
+
+    With ``exact`` columns of whole numbers are text if float64 would round one, or if later batches have such.
+    """
+    for place, (name, kind) in enumerate(zip(rows.schema.names, rows.schema.types, strict=True)):
+        column = _plain_column(rows[place])
+        if exact and (pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
+            odd = name in as_text or round_floats(as_series(column)) is not None
+            column = column.cast(pa.string()) if odd else column
+        if column.type != kind:
+            rows = rows.set_column(place, name, column)
+    return rows
+
+
+def _plain_column(column: Any) -> pa.Array:
+    column = column.storage if isinstance(column, pa.ExtensionArray) else column
+    column = pc.run_end_decode(column) if pa.types.is_run_end_encoded(column.type) else column
+    return column.cast(pa.float32()) if pa.types.is_float16(column.type) else plain_text(column)
 
 
 def words_of(error: BaseException) -> str:
@@ -238,17 +257,21 @@ class Part:
 
     Attributes:
         name: Its name in messages.
-        mark: A text that changes if the part does.
-        size: Its size, in bytes or rows.
+        mark: A text that changes if the part does; a function where it takes a look at the rows.
+        size: Its size, in bytes or rows; 0 if unknown.
         open: Opens it.
         keys: Columns of one value, from the names of folders.
+        exact: Whether to read columns with whole numbers that float64 would round as text.
+        again: Whether it can be read more than once.
     """
 
     name: str
-    mark: str
+    mark: str | Callable[[], str]
     size: float
     open: Callable[[], File]
     keys: Mapping[str, pa.Scalar] = field(default_factory=dict)
+    exact: bool = False
+    again: bool = True
 
     def batches(
         self,
@@ -262,8 +285,12 @@ class Part:
         keys = [pa.field(name, value.type) for name, value in self.keys.items() if name not in file.schema.names]
         if check is not None:
             check(pa.schema([*file.schema, *keys]), self.name)
+        lacking = [name for name in names if name not in (*file.schema.names, *self.keys)]
+        if lacking:
+            raise DataError(f"{self.name} has no column {listing(lacking)}, which the first part has")
         for batch in file.batches([name for name in names if name not in self.keys], start, texts):
             left = batch.drop(min(max(start - batch.first, 0), batch.rows.num_rows))
+            left = replace(left, rows=plain_rows(left.rows, texts, exact=self.exact))
             for name in self.keys.keys() & {*names}:
                 key = pa.repeat(self.keys[name], left.rows.num_rows)
                 left = replace(left, rows=left.rows.append_column(name, key))
@@ -294,100 +321,23 @@ class Source:
         """The names of the columns."""
         return list(self.schema.names)
 
-    def batches(self, names: Sequence[str], texts: Collection[str] = ()) -> Iterator[RowBatch]:
+    @property
+    def title(self) -> str:
+        """What sentences call it."""
+        return self.parts[0].name if len(self.parts) == 1 else f"'{self.data}'" if self.parts else self.data
+
+    def batches(self, names: Sequence[str], texts: Collection[str] = ()) -> Generator[RowBatch]:
         """The named columns of all rows; ``texts`` may grow while batches are read, for those that follow.
 
         Raises:
             DataError: if there are no rows.
         """
-        given = False
+        given, before, total = False, 0.0, sum(part.size for part in self.parts) or 1.0
         for part in self.parts:
             for batch in part.batches(names, texts=texts):
-                given = True
-                yield batch
+                given, done = True, (before + batch.done * part.size) / total
+                yield replace(batch, part=part, done=done) if len(self.parts) > 1 else batch
+            before += part.size
         if not given:
-            header = "" if format_of(Path(self.data)) == "parquet" else "a header and "
-            raise DataError(f"'{self.data}' has {header}no rows")
-
-
-class EncodedRows(ABC):
-    """The rows of a source as blocks, with the methods of ``ArrayBlocks``; they can be read repeatedly.
-
-    Attributes:
-        source: Where the rows come from. A subclass chooses its columns, and makes blocks of its rows.
-    """
-
-    source: Source
-    final = False  # a folder may get new files
-
-    @property
-    @abstractmethod
-    def names(self) -> list[str]:
-        """The columns that it reads."""
-
-    @property
-    def texts(self) -> Collection[str]:
-        """Those of them to be read as text where a file has no types."""
-        return ()
-
-    @property
-    def total(self) -> float:
-        """The size of all parts."""
-        return sum(part.size for part in self.source.parts)
-
-    @abstractmethod
-    def description(self) -> Any:
-        """What a checkpoint must match to be valid, as JSON."""
-
-    @abstractmethod
-    def check(self, schema: pa.Schema, place: str) -> None:
-        """Raise StreamError unless a file of this schema, called ``place``, has these columns, with usable types."""
-
-    @abstractmethod
-    def find_classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, list[Any] | None]:
-        """K, and the labels that 0..K-1 encode (None if they are integers), given what the user declared."""
-
-    @abstractmethod
-    def empty(self) -> Any:
-        """X without rows."""
-
-    def labelled(self, batch: RowBatch) -> RowBatch:
-        """The rows that count."""
-        return batch
-
-    @abstractmethod
-    def encode(self, rows: pa.RecordBatch, classes: Sequence[Any] | None) -> tuple[Any, Array, Array | None]:
-        """X, y and weights of rows that count."""
-
-    def read(self, position: Position) -> Any:
-        """Marks that change if the parts before this position change, as JSON."""
-        return [part.mark for part in self.source.parts[: position.done().part]]
-
-    def blocks(self, start: Position, classes: list[Any] | None) -> Generator[RowBlock]:
-        """The blocks after this position."""
-        yield from read_ahead(self._blocks(start, classes))
-
-    def _blocks(self, start: Position, classes: list[Any] | None) -> Iterator[RowBlock]:
-        done, num_rows = 0.0, start.rows
-        for index, part in enumerate(self.source.parts):
-            if index >= start.part:
-                first = start.row if index == start.part else 0
-                with at(f"{part.name} cannot be read"):
-                    for batch in part.batches(self.names, first, self.texts, self.check):
-                        labelled = self.labelled(batch)
-                        if not labelled.rows.num_rows:
-                            continue
-
-                        def where(row: int, batch: RowBatch = labelled, name: str = part.name) -> str:
-                            return f"{name}, {batch.unit} {batch.numbers()[row]:,}"
-
-                        def encode(some: slice, rows: pa.RecordBatch = labelled.rows) -> Any:
-                            return self.encode(rows[some], classes)
-
-                        with at_row(part.name, labelled.rows.num_rows, encode, where):
-                            X, y, weight = encode(slice(None))
-                        num_rows += len(y)
-                        end = Position(index, batch.first + batch.rows.num_rows, num_rows)
-                        yield RowBlock(X, y, weight, part.name, end, done + batch.done * part.size, where)
-                pa.default_memory_pool().release_unused()  # Arrow may keep the memory of finished parts
-            done += part.size
+            header = "a header and " if Path(self.data).is_file() and format_of(Path(self.data)) != "parquet" else ""
+            raise DataError(f"{self.title} has {header}no rows")

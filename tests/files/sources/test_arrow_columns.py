@@ -43,7 +43,7 @@ pytestmark = pytest.mark.usefixtures("small_batches")
         ({"label": "first"}, "label column 'first' holds double, expected whole numbers or text"),
         ({"label": "species", "classes": ["a", "b"]}, "the classes are .*'a', 'b'.* label column holds int64"),
         ({"label": "species", "classes": [0, 1]}, r"the label 2 in column 'species' is not one of \[0, 1\]"),
-        ({"label": "species", "num_classes": 2}, r"table 0, row 1: y holds 2, expected integers 0\.\.1"),
+        ({"label": "species", "num_classes": 2}, r"the data frame, row 1: y holds 2, expected integers 0\.\.1"),
     ],
 )
 def test_arguments_that_do_not_fit(keywords, message):
@@ -66,7 +66,7 @@ def test_text_is_no_feature():
 
 
 def test_text_that_cannot_be_read_twice():
-    with pytest.raises(StreamError, match="holds text: give its labels as classes="):
+    with pytest.raises(StreamError, match=r"the stream cannot be read twice .* labels of text, classes="):
         stream(NORMAL, in_words(TABLE, Y).to_reader(), label="species", num_classes=K)
 
 

@@ -1,4 +1,4 @@
-"""Fit a file of any size: one pass over its batches describes the columns, a second one counts the rows."""
+"""Fit a table of any size: one pass over its batches describes the columns, a second one counts the rows."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from bayesnb.families import Family
 from bayesnb.files._counting import count
 from bayesnb.files._description import Description, describe
 from bayesnb.files._progress import progress
-from bayesnb.files.sources._paths import open_data
+from bayesnb.files.sources._tables import open_table
 from bayesnb.frames._choices import AUTO
-from bayesnb.frames._series import Array, DataError
+from bayesnb.frames._series import Array
 from bayesnb.frames._summaries import in_python
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.rows._labelled_rows import label_rows
@@ -28,10 +28,11 @@ from bayesnb.sklearn._settings import Plan, plan, require, require_dependence, r
 from bayesnb.validation._ratio_table import count_features
 
 
-def fit_file(
-    data: str | os.PathLike[str],
+def fit_table(
+    source: Any,
     target: str | None = None,
     likelihoods: str | Family | NaiveBayes | Sequence[object] | ByColumn = AUTO,
+    weight: str | None = None,
     *,
     method: str = "default",
     class_prior: ArrayLike | ByLabel[float] | None = None,
@@ -43,51 +44,82 @@ def fit_file(
     checkpoint: str | os.PathLike[str] | None = None,
     progress_bar: bool = True,
 ) -> NaiveBayesClassifier:
-    """A classifier fitted to a CSV or Parquet file of any size, as `bayesnb fit` fits it.
+    """A classifier fitted to a table of any size, wherever its rows are.
 
-    The first pass over the file finds the kinds, the categories and the classes, the second counts, a few batches of
-    rows at a time; a file of less than 500 MB is read once. Rows without a class are left out. Up to 10,000 rows the
-    result equals ``NaiveBayesClassifier.fit``; beyond, numbers in cells find these in the first 10,000 rows, which
-    should be in no order. Categories that no row has, and a frame's type declares, do not count here. Powers are
-    learned on the rows that ``fit`` takes, for which a file of more than 500 MB is read once more; beyond 10,000 rows
-    these are also the rows in which pairs of columns are counted.
+    The first pass over the rows finds the kinds, the categories and the classes, the second counts, a few batches of
+    rows at a time; a table of less than 500 MB is read once. Rows without a class are left out, with a warning. Up to
+    10,000 rows the result equals ``NaiveBayesClassifier.fit``; beyond, numbers in cells find these in the first 10,000
+    rows, which should be in no order. Categories that no row has, and a frame's type declares, do not count here.
+    Powers are learned on the rows that ``fit`` takes, for which a table of more than 500 MB is read once more; beyond
+    10,000 rows these are also the rows in which pairs of columns are counted.
 
     Args:
-        data: The path of the file, which has a header line if it is CSV.
+        source: A CSV or Parquet file, or a folder of such files; a data frame of pandas, polars or pyarrow, or a
+            pyarrow Dataset; a query of DuckDB, Ibis or polars (a LazyFrame), which runs for each pass; a stream of
+            Arrow batches (a RecordBatchReader, or an object with ``__arrow_c_stream__``) or a cursor of ADBC, which are
+            read once, so that they must be small enough to be kept, or a function without arguments that opens one; or
+            a list of these, one after the other, with the columns of the first. Types may differ between parts as long
+            as a column is numbers in all, or text in all.
         target: The column of classes; by default the last.
         likelihoods, method, class_prior, smoothing, temper, dependence, random_state, num_samples: As for
             ``NaiveBayesClassifier``.
+        weight: The column of weights, if rows have some; rows of weight zero do not count.
         checkpoint: A file from which the same call resumes when it is repeated, as for ``stream``.
         progress_bar: Whether to show a progress bar on stderr if that is a terminal.
 
     Raises:
-        ValueError: if the file, the target or another argument does not fit.
+        ValueError: if the source, the target or another argument does not fit, naming the part and the row. A
+            ``StreamError`` has the ``statistics`` of the rows before.
 
     Example:
-        >>> import tempfile, pandas as pd, bayesnb as nb
+        >>> import pandas as pd, bayesnb as nb
         >>> frame = pd.DataFrame({"leaf": [1.0, 1.2, 3.0, 3.1], "kind": ["rose", "rose", "lily", "lily"]})
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     frame.to_csv(f"{folder}/plants.csv", index=False)
-        ...     clf = nb.fit_file(f"{folder}/plants.csv", "kind", {"leaf": "normal"})
+        >>> clf = nb.fit_table([frame[:2], frame[2:]], "kind", {"leaf": "normal"})
         >>> dict(clf.likelihoods_), clf.classes_.tolist(), clf.class_count_.tolist()
         ({'leaf': 'normal'}, ['lily', 'rose'], [2.0, 2.0])
     """
     require(method, smoothing)
     require_temper(temper, method)
     require_dependence(dependence, method, temper)
-    if not isinstance(data, str | os.PathLike):
-        raise DataError(
-            f"fit_file takes the path of a file, got a {type(data).__name__}: fit rows in memory with "
-            "NaiveBayesClassifier"
-        )
-    source = open_data(os.fspath(data))
-    with progress(f"describing '{source.data}'", 1.0, wanted=progress_bar) as advance:
-        described = describe(source, target, likelihoods, advance, in_python)
+    opened = open_table(source)
+    with progress(f"describing {opened.title}", 1.0, wanted=progress_bar) as advance:
+        described = describe(opened, target, likelihoods, advance, in_python, weight)
+    unlabelled = described.num_unlabelled
+    if unlabelled:
+        rows, do = ("one row has", "does") if unlabelled == 1 else (f"{unlabelled:,} rows have", "do")
+        warn(f"{rows} no class in column '{described.target.name}', and {do} not count")
     for warning in described.warnings:
         warn(warning)
     params: dict[str, Any] = {"method": method, "class_prior": class_prior, "smoothing": smoothing, "temper": temper}
     params |= {"dependence": dependence, "random_state": random_state, "num_samples": num_samples}
     return fit_described(described, checkpoint=checkpoint, progress_bar=progress_bar, **params)
+
+
+def fit_file(
+    data: str | os.PathLike[str],
+    target: str | None = None,
+    likelihoods: str | Family | NaiveBayes | Sequence[object] | ByColumn = AUTO,
+    **options: Any,
+) -> NaiveBayesClassifier:
+    """A classifier fitted to a CSV or Parquet file of any size, or a folder of them: ``fit_table`` of a path.
+
+    Args:
+        data: The path.
+        target, likelihoods: As for ``fit_table``.
+        **options: Its other arguments.
+
+    Raises:
+        ValueError: as ``fit_table``.
+
+    Example:
+        >>> import tempfile, pandas as pd, bayesnb as nb
+        >>> frame = pd.DataFrame({"leaf": [1.0, 1.2, 3.0, 3.1], "kind": ["rose", "rose", "lily", "lily"]})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     frame.to_csv(f"{folder}/plants.csv", index=False)
+        ...     nb.fit_file(f"{folder}/plants.csv", "kind", {"leaf": "normal"}).class_count_.tolist()
+        [2.0, 2.0]
+    """
+    return fit_table(data, target, likelihoods, **options)
 
 
 def fit_described(
@@ -97,10 +129,10 @@ def fit_described(
     progress_bar: bool = True,
     **params: Any,
 ) -> NaiveBayesClassifier:
-    """A classifier fitted to the rows of a file.
+    """A classifier fitted to the rows of a table.
 
     Args:
-        described: The description of the file.
+        described: The description of the table.
         checkpoint: A file from which the same call resumes when it is repeated, as for ``stream``.
         progress_bar: Whether to show a progress bar on stderr.
         **params: Parameters of the classifier other than ``likelihoods``, which are those that the user has chosen.
@@ -122,13 +154,13 @@ def fit_described(
 
 
 def _some_rows(described: Description, planned: Plan, class_counts: Array) -> KeptRows:
-    """The rows on which powers are learned; all of a file whose fit is that of its rows."""
+    """The rows on which powers are learned; all of a table whose fit is that of its rows."""
     model, by_feature = planned.model, () if planned.powers is True else planned.powers
     part: Any = None
     most: Array | None = None
     for batch in described.source.batches(described.names, described.texts):
-        X, codes, _ = described.encode(described.labelled(batch).rows, None)
-        rows = label_rows(model, X, codes, num_classes=len(described.classes))
+        X, codes, weight = described.encode(described.labelled(batch).rows, None)
+        rows = label_rows(model, X, codes, weight, num_classes=len(described.classes))
         if part is None and described.num_rows > limits.EDGE_ROWS:
             num_powers = sum(count_features(rows, by_feature).values())
             most = part_of_classes(described.num_rows, class_counts, num_powers)

@@ -1,4 +1,4 @@
-"""`nb.fit_file`: what `bayesnb fit` does, from Python; data frames in `nb.stream`; rows that are not computed yet."""
+"""`nb.fit_table` of files: what `bayesnb fit` does, from Python; frames in `nb.stream`; rows not computed yet."""
 
 import jax
 import numpy as np
@@ -114,9 +114,10 @@ def test_mistakes(path, options, message):
         nb.fit_file(path, **options)
 
 
-def test_a_frame_is_no_file():
-    with pytest.raises(ValueError, match=r"takes the path of a file, got a DataFrame: .* with NaiveBayesClassifier"):
-        nb.fit_file(mixed(), "bought")
+@pytest.mark.parametrize(("source", "got"), [([], "an empty list"), (np.ones((2, 2)), "a ndarray"), (nb, "a module")])
+def test_arrays_are_no_table(source, got):
+    with pytest.raises(ValueError, match=rf"expected a path, a data frame, .* got {got}: .* NaiveBayesClassifier"):
+        nb.fit_table(source, "bought")
 
 
 NUMBERS = pd.DataFrame({"a": [1.0, 2.0, 4.0, 8.0], "b": [0, 3, 5, 1], "label": ["x", "y", "x", "z"]})
@@ -263,5 +264,7 @@ def test_cells_of_rows_without_a_class_do_not_matter(tmp_path):
     rows = pd.DataFrame({"a": [1.0, 2.0, np.inf, 4.0, 3.0], "label": ["x", "y", None, "x", "y"]})
     rows.to_parquet(tmp_path / "rows.parquet")
     rows.dropna().to_parquet(tmp_path / "labelled.parquet", index=False)
-    found, wanted = (nb.fit_file(tmp_path / name, temper=False) for name in ("rows.parquet", "labelled.parquet"))
+    with pytest.warns(UserWarning, match="one row has no class in column 'label', and does not count"):
+        found = nb.fit_file(tmp_path / "rows.parquet", temper=False)
+    wanted = nb.fit_file(tmp_path / "labelled.parquet", temper=False)
     jax.tree.map(assert_array_equal, found.statistics_, wanted.statistics_)

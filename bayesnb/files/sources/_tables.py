@@ -1,0 +1,208 @@
+"""Anything that holds a table, as a source: paths, frames, datasets, queries, and streams of Arrow.
+
+Queries of DuckDB, Ibis and polars run again for each reading, and so do functions that open a stream. Any other stream,
+such as a reader, is read once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain, islice
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from bayesnb.arrays import _limits as limits
+from bayesnb.arrays._memory import require_computed
+from bayesnb.files.sources._parquet import ParquetFile, rows_in_batch
+from bayesnb.files.sources._paths import open_data
+from bayesnb.files.sources._source import Part, RowBatch, Source, at, row_batch, words_of
+from bayesnb.frames._series import DataError, as_frame, to_arrow
+
+READ_AHEAD = {"batch_readahead": 2, "fragment_readahead": 1}
+"""What Arrow's scanner holds in memory."""
+
+HEAD = 256
+"""The first rows, which stand for a table in the mark of a checkpoint."""
+
+
+QUERIES: dict[str, tuple[str, Callable[[Any, Sequence[str]], Any]]] = {
+    "duckdb": ("__arrow_c_stream__", lambda query, names: query.project(", ".join(map(_quoted, names)))),
+    "ibis": ("__arrow_c_stream__", lambda query, names: query.select(*names)),
+    "polars": ("collect_batches", lambda query, names: query.select(list(names)).collect_batches()),
+}
+"""For each library of queries what one has, and the columns of one as a stream."""
+
+
+class ArrowStream:
+    """Batches of Arrow from anything that streams them, opened for each reading if that may be read ``again``.
+
+    ``opener`` is given the names of the columns, or None for all. Each reading closes what it has opened, also when it
+    is stopped: a connection of DuckDB is free only then.
+    """
+
+    def __init__(
+        self, opener: Callable[[Any], Any], schema: pa.Schema | None = None, batch_bytes: int = 0, *, again: bool
+    ) -> None:
+        self._opener, self._batch_bytes, self._again = opener, batch_bytes, again
+        self._ready = self._open(None) if schema is None else None
+        self.schema: pa.Schema = schema if self._ready is None else self._ready[0].schema
+        self._head = _digest(self._ready[1]) if self._ready else ""
+
+    def _open(self, names: Sequence[str] | None) -> tuple[pa.RecordBatchReader, list[pa.RecordBatch]]:
+        """A reader, and its first batch, if it has one, which comes before its others."""
+        opened = self._opener(names)
+        reader = opened if isinstance(opened, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(opened)
+        return reader, [*islice(reader, 1)]
+
+    def mark(self) -> str:
+        """The columns and the first rows."""
+        if not self._head:
+            reader, first = self._open(None)
+            reader.close()
+            self._head = _digest(first)
+        return f"{self.schema}, {self._head}"
+
+    def batches(self, names: Sequence[str], start: int = 0, texts: Collection[str] = ()) -> Iterator[RowBatch]:
+        del texts
+        if self._ready is None and not self._again:
+            raise DataError(
+                "the stream has been read before, and can be read once only: give a function that opens it again, or "
+                "write its rows to a Parquet file"
+            )
+        (reader, head), self._ready = self._ready or self._open(names), None
+        first, size = 0, rows_in_batch(names, self._batch_bytes)
+        with reader:
+            try:
+                for rows in chain(head, reader):
+                    for place in range(0, rows.num_rows, size):
+                        some = rows.select(list(names)).slice(place, size)
+                        yield row_batch(some, first, 0.0)
+                        first += some.num_rows
+            except (OSError, pa.ArrowException) as error:
+                raise DataError(f"the stream cannot be read after row {first:,}: {words_of(error)}") from error
+        if first < start:
+            raise DataError(f"the stream ends after {first:,} rows, the checkpoint has counted {start:,}")
+
+
+class ScannedFile:
+    """A table in memory, or a file of a kind that Arrow's scanner reads; ``full`` is the schema of the dataset."""
+
+    def __init__(self, fragment: ds.Fragment, full: pa.Schema, batch_bytes: int = 0) -> None:
+        self._fragment, self._full, self._batch_bytes = fragment, full, batch_bytes
+        self.schema: pa.Schema = fragment.physical_schema
+
+    def batches(self, names: Sequence[str], start: int = 0, texts: Collection[str] = ()) -> Iterator[RowBatch]:
+        del start, texts
+        first, size = 0, rows_in_batch(names, self._batch_bytes)
+        for rows in self._fragment.to_batches(self._full, list(names), batch_size=size, **READ_AHEAD):
+            yield row_batch(rows, first, 0.0)
+            first += rows.num_rows
+
+
+def open_table(data: Any) -> Source:
+    """The rows of a path, a frame, a dataset, a query or a stream, or of a list of these, one after the other.
+
+    Whole numbers that float64 would round are text, as are columns of CSV that hold text.
+
+    Raises:
+        ValueError: if it is none of these, or cannot be read.
+    """
+    found = open_rows(data, open_data, limits.TABLE_BATCH_BYTES)
+    if found is None:
+        got = "an empty list" if isinstance(data, list) and not data else f"a {type(data).__name__}"
+        raise DataError(
+            f"expected a path, a data frame, a query or a stream of Arrow, or a list of them, got {got}: fit arrays "
+            "with NaiveBayesClassifier"
+        )
+    return replace(found, parts=[replace(part, exact=True) for part in found.parts])
+
+
+def open_rows(data: Any, open_path: Callable[[str], Source], batch_bytes: int = 0) -> Source | None:
+    """The rows of a path, opened by that function, a frame, a dataset, a query or a stream, or of a list of these.
+
+    None if it is something else. ``batch_bytes`` are as for ``ParquetFile``.
+    """
+    if not isinstance(data, list):
+        path = isinstance(data, str | os.PathLike)
+        return open_path(os.fspath(data)) if path else _open_arrow(data, batch_bytes)
+    sources: list[Source] = []
+    for one in data:
+        source = None if isinstance(one, list) else open_rows(one, open_path, batch_bytes)
+        if source is None:
+            return None
+        sources.append(source)
+    parts = [
+        part if part.name.startswith("'") else replace(part, name=f"{part.name} {index}")
+        for index, source in enumerate(sources)
+        for part in source.parts
+    ]
+    more = f" and {len(sources) - 1} more"
+    return replace(sources[0], data=sources[0].data + more, parts=parts) if sources else None
+
+
+def _open_arrow(data: Any, batch_bytes: int) -> Source | None:
+    of_stream = partial(_of_stream, batch_bytes)
+    library = type(data).__module__.partition(".")[0].lstrip("_")
+    if hasattr(data, "limit") and library in QUERIES and hasattr(data, QUERIES[library][0]):
+        none = data.limit(0)
+        schema = pa.RecordBatchReader.from_stream(none.collect() if library == "polars" else none).schema
+        return of_stream("the query", lambda names: QUERIES[library][1](data, names or schema.names), schema)
+    if not hasattr(data, "__arrow_c_stream__"):
+        require_computed("source", data)
+    frame = None if library == "duckdb" else as_frame(data)
+    if frame is not None:
+        with at("the data frame"):
+            data = to_arrow(frame).select(frame.columns)  # without the index of pandas
+    if isinstance(data, pa.Table | pa.RecordBatch):
+        data = ds.dataset(data)
+    if isinstance(data, ds.Dataset):
+        name, schema = "the table" if frame is None else "the data frame", data.schema
+        try:
+            fragments = list(data.get_fragments())
+        except ValueError:  # a filtered dataset has no fragments
+            return of_stream("the dataset", lambda names: data.scanner(names, **READ_AHEAD).to_reader(), schema)
+        numbered = [f"{name} {index}" for index in range(len(fragments))] if len(fragments) > 1 else [name]
+        parts = [_fragment_part(one, of, schema, batch_bytes) for one, of in zip(fragments, numbered, strict=False)]
+        return Source(name, name, schema, parts)
+    if hasattr(data, "__arrow_c_stream__"):
+        return of_stream("the stream", lambda _: data, again=False)
+    if hasattr(data, "fetch_record_batch"):
+        return of_stream("the cursor", lambda _: data.fetch_record_batch(), again=False)
+    opens = callable(data) and not isinstance(data, type | Iterable)
+    return of_stream("the stream", lambda _: data()) if opens else None
+
+
+def _of_stream(
+    batch_bytes: int, name: str, opener: Callable[[Any], Any], schema: pa.Schema | None = None, *, again: bool = True
+) -> Source:
+    stream = ArrowStream(opener, schema, batch_bytes, again=again)
+    return Source(name, name, stream.schema, [Part(name, stream.mark, 0, lambda: stream, again=again)])
+
+
+def _fragment_part(fragment: ds.Fragment, name: str, schema: pa.Schema, batch_bytes: int) -> Part:
+    keys = ds.get_partition_keys(fragment.partition_expression)
+    keys = {name: pa.scalar(value, schema.field(name).type) for name, value in keys.items()}
+    scanned = partial(ScannedFile, fragment, schema, batch_bytes)
+    if not (isinstance(fragment, ds.FileFragment) and fragment.path):
+        num_rows = fragment.count_rows()
+        return Part(name, f"{num_rows} rows, {_digest([fragment.head(HEAD)])}", num_rows, scanned, keys)
+    info = fragment.filesystem.get_file_info(fragment.path)
+    mark, name = f"{info.base_name} of {info.size} bytes, {info.mtime_ns}", f"'{fragment.path}'"
+    parquet = isinstance(fragment, ds.ParquetFileFragment)
+    opener: Any = partial(ParquetFile, fragment.path, fragment.open, batch_bytes) if parquet else scanned
+    return Part(name, mark, info.size or 0, opener, keys)
+
+
+def _digest(first: Sequence[pa.RecordBatch | pa.Table]) -> str:
+    rows = [batch.slice(0, HEAD).to_pydict() for batch in first]
+    return hashlib.blake2b(repr(rows).encode(), digest_size=16).hexdigest()
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
