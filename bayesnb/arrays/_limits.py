@@ -33,7 +33,7 @@ STRONG_DEPENDENCE = 5.0  # the log Bayes factor above which a pair counts as dep
 FEW_VALUES = 10  # of whole numbers are categories; text with at most so many does not identify rows
 CELLS_A_VALUE = 3  # on average, or numbers are no categories
 ID_SHARE = 0.9  # of the rows: text with more distinct values is taken for an identifier of rows
-MOST_VALUES = 100_000  # distinct ones that are kept of a column; text with more is taken for an identifier of rows
+MOST_VALUES = 1 << 20  # distinct ones that are kept of a column that is not chosen to be categorical: some 100 MB
 MOST_NUMBERS = 1000  # distinct ones that are kept where they matter only to tell whether they are few
 FIRST_CELLS = 1 << 14  # of a block, looked at first: most measurements have so many values there that they are not few
 

@@ -29,7 +29,6 @@ from bayesnb.frames._likelihoods import choose_columns, say_left_out
 from bayesnb.frames._schema import Schema
 from bayesnb.frames._series import Array, DataError, as_series, closest, label, listing, numbers, sort_of
 from bayesnb.frames._summaries import Summary, on_command_line, summarise_column, warnings_of
-from bayesnb.frames._words import vectorizer_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,8 +241,8 @@ def _summarise_batch(batch: RowBatch, target: str, chosen: Mapping[str, Any], we
     found = {}
     for name in (name for name in batch.rows.schema.names if name != weight):
         rows = batch if name == target else labelled
-        inferred, vectorizer = name != target and name not in chosen, vectorizer_of(chosen.get(name))
-        found[name] = summarise_column(rows.frame[name], rows.place, inferred=inferred, vectorizer=vectorizer)
+        inferred = name != target and name not in chosen
+        found[name] = summarise_column(rows.frame[name], rows.place, inferred=inferred, chosen=chosen.get(name))
     return found
 
 
@@ -270,7 +269,7 @@ def _classes_of(target: Summary) -> tuple[Any, ...]:
     if rows == 0:
         raise DataError(f"the target '{name}' has nothing in it; choose another with --target")
     if target.values is not None and distinct == 1:
-        raise DataError(f"the target '{name}' has one class only, '{label(*target.values)}'")
+        raise DataError(f"the target '{name}' has one class only, '{label(*target.values.tolist())}'")
     shown = f"{distinct}" if target.values is not None else f"more than {limits.MOST_VALUES:,}"
     few = distinct <= (limits.FEW_CLASSES if target.whole else limits.FEW_VALUES)
     often = target.whole and rows >= limits.FEW_CLASSES * distinct

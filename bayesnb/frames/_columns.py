@@ -136,26 +136,28 @@ class Column:
             return self._missing(len(cells))
         try:
             positions, found = self._values(cells)
-            found = found if self.text else self.check(found)
         except DataError:
             if series.are_missing(cells).all():  # then a column of any type will do
                 return self._missing(len(cells))
             raise
         if self.kind not in CODED:
             return found if positions is None else found[positions]
+        if self.text:
+            return self._codes_of_texts(positions, found)
         codes = self._codes(found)
         if (codes < 0).any():
             self.warn_of_others(found[codes < 0], none_known=codes.max() < 0)
-        codes = codes if positions is None else np.append(codes, np.int32(-1))[positions]
+        codes = codes if positions is None else codes[positions]
         return np.where(codes < 0, np.nan, codes) if self.kind == "bernoulli" else codes
 
-    def _values(self, cells: Any) -> tuple[Array | None, Array]:
+    def _values(self, cells: Any) -> tuple[Any, Any]:
         """The position of each cell of a series among some values, -1 if it is missing, and the values.
 
         The position is None if the values are the cells themselves: numbers, as integers where their codes will be
-        looked up. Otherwise these are the distinct texts, or 0 and 1 from texts of booleans.
+        looked up. Otherwise these are texts, which may not all occur, or 0 and 1 from texts of booleans.
         """
         from bayesnb.frames import _series as series
+        from bayesnb.frames._texts import DATES, encoded, factorise
 
         sort = series.sort_of(cells)
         if sort == "number" or (sort == "flag" and not self.text):
@@ -164,14 +166,17 @@ class Column:
                     f"column '{self.name}' holds numbers, and the model was fitted to text in it: convert them to text"
                 )
             whole = series.whole_numbers(cells) if self.kind in CODED else None
-            return None, series.numbers(cells) if whole is None else whole
-        positions, names = series.factorise(cells) if sort != "nothing" else (np.full(len(cells), -1), [])
+            return None, self.check(series.numbers(cells) if whole is None else whole)
         if self.text:
-            return positions, np.array(names, object)
-        if cells.dtype in series.DATES:
+            return encoded(cells)
+        if sort == "nothing":
+            return np.full(len(cells), -1), np.array([np.nan])
+        if cells.dtype in DATES:
             raise DataError(
                 f"column '{self.name}' holds {cells.dtype}, and the model was fitted to numbers: {series.NO_DATES}"
             )
+        positions, texts = factorise(cells)
+        names = texts.to_pylist()
         if {*names} <= {*FLAGS.values()}:
             return positions, np.array([*(name == FLAGS["true"] for name in names), np.nan])
         odd = next((name for name in names if not reads_as_number(name)), None)
@@ -186,15 +191,31 @@ class Column:
         return np.full(num_cells, self.missing_code, np.int32 if self.kind == "categorical" else np.float64)
 
     def _codes(self, found: Array) -> Array:
-        """The codes of values or cells; -1 if they are missing, or were not fitted."""
-        if self.text:
-            return np.array([self.code_of.get(name, -1) for name in found], np.int32)
+        """The codes of numbers; -1 if they are missing, or were not fitted."""
         if found.dtype == np.int64 and self._table is not None:
             below, table = self._table
             return table[np.clip(found, below, below + len(table) - 1) - below]
-        known = np.array(self.values or (np.nan,), np.float64)  # in order
+        known = self._numbers
         place = np.minimum(np.searchsorted(known, found), len(known) - 1)
         return np.where(known[place] == found, place, -1).astype(np.int32)
+
+    def _codes_of_texts(self, positions: Array, texts: Any) -> Array:
+        """The codes of the texts at these positions [N]; -1 if they are missing, or were not fitted."""
+        codes = self._lookup.codes(texts)
+        found = np.append(codes, np.int32(-1))[positions]
+        others = np.flatnonzero((found < 0) & (positions >= 0)) if (codes < 0).any() else codes[:0]
+        if len(others):
+            first = texts[int(positions[others[0]])].as_py()
+            self.warn_of_others(np.array([first], object), none_known=found.max() < 0)
+        return found
+
+    def codes_of(self, values: Sequence[Value]) -> Array:
+        """The code of each of some values of this column."""
+        if not self.text:
+            return self._codes(np.array(values, np.float64))
+        from bayesnb.frames._texts import as_texts
+
+        return self._lookup.codes(as_texts(values))
 
     @cached_property
     def code_of(self) -> dict[Value, int]:
@@ -204,14 +225,27 @@ class Column:
     @cached_property
     def _table(self) -> tuple[int, Array] | None:
         """The codes of the whole numbers from one below the values to one above; None if these are too many."""
-        numbered = [(float(value), code) for code, value in enumerate(self.values)]
-        codes = {int(value): code for value, code in numbered if abs(value) <= limits.LARGEST_WHOLE and value % 1 == 0}
-        if not codes or max(codes) - min(codes) > limits.CODE_TABLE:
+        known = self._numbers
+        codes = np.flatnonzero((np.abs(known) <= limits.LARGEST_WHOLE) & (known % 1 == 0))
+        if not len(codes) or known[codes[-1]] - known[codes[0]] > limits.CODE_TABLE:
             return None
-        below = min(codes) - 1
-        table = np.full(max(codes) - below + 2, -1, np.int32)
-        table[[value - below for value in codes]] = [*codes.values()]
+        whole = known[codes].astype(np.int64)
+        below = int(whole[0]) - 1
+        table = np.full(int(whole[-1]) - below + 2, -1, np.int32)
+        table[whole - below] = codes
         return below, table
+
+    @cached_property
+    def _numbers(self) -> Array:
+        """The values, as numbers in order; NaN if there are none."""
+        return np.array(self.values or (np.nan,), np.float64)
+
+    @cached_property
+    def _lookup(self) -> Any:
+        """Finds the codes of texts."""
+        from bayesnb.frames._texts import Lookup
+
+        return Lookup(self.values)
 
     def warn_of_others(self, others: Array, *, none_known: bool) -> None:
         """Warn of values that count as missing, if none is known, or some are outside what an inferred kind takes."""
@@ -268,7 +302,7 @@ class Column:
         new = {*values} - {*self.values}
         if self.inferred and not text:
             new -= {*self.outside(np.array([*new], float)).tolist()}
-        return replace(self, values=in_order({*self.values, *new}), text=text)
+        return replace(self, values=in_order([*self.values, *in_order(new)]) if new else self.values, text=text)
 
     def describe(self) -> str:
         """A short description: the range, the values or their number."""

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import LARGEST_CELL
@@ -17,9 +18,11 @@ from bayesnb.frames import _choices as choices
 from bayesnb.frames._choices import ASKED, AUTO, Chosen
 from bayesnb.frames._columns import SKIP, Column, Kind, Value, in_order
 from bayesnb.frames._schema import Schema
-from bayesnb.frames._series import FLAGS, NO_DATES, Array, DataError, Frame, listing
+from bayesnb.frames._series import NO_DATES, Array, DataError, Frame, listing
 from bayesnb.frames._summaries import NOTHING, ONE_VALUE, Summary, in_python, infer, summarise_column, warnings_of
-from bayesnb.frames._values import why_text
+from bayesnb.frames._texts import as_texts
+from bayesnb.frames._texts import in_order as texts_in_order
+from bayesnb.frames._values import FLAGS, why_text
 from bayesnb.frames._words import WordColumn, require_text, vectorizer_of
 
 CHOSEN = "numeric_chosen"
@@ -55,7 +58,7 @@ def schema_of(X: Any, likelihoods: Any, before: Schema | None = None, seen: Any 
     family = likelihoods if isinstance(likelihoods, Family) else None
     chosen = choices.choose_kinds("normal" if family else likelihoods, X.columns)
     used = [name for name in X.columns if chosen.get(name) != SKIP]
-    found = {name: summarise_column(X[name], vectorizer=vectorizer_of(chosen.get(name))) for name in used}
+    found = {name: summarise_column(X[name], chosen=chosen.get(name)) for name in used}
     if family is not None:
         for summary in found.values():
             describe_column(summary, family, "x")  # refuses text in the family's name
@@ -213,7 +216,7 @@ def describe_column(column: Summary, chosen: Kind | Family, own_block: str = "",
         why = NO_DATES if column.dates else why
         raise DataError(f"column '{name}' holds text, which cannot be {found.likelihood}: {why}")
     if kind == "bernoulli":
-        others = column.values is None or not ({*column.values} <= {0.0, 1.0, *FLAGS.values()})
+        others = column.distinct > 2 or not ({*column.values.tolist()} <= {0.0, 1.0, *FLAGS.values()})
         if others and not inferred:
             value, place = column.largest
             raise DataError(f"column '{name}' is bernoulli, so its cells are 0, 1 or missing, got {value:g} {place}")
@@ -232,9 +235,15 @@ def _values(column: Summary, kind: Kind) -> tuple[Value, ...]:
         return (0.0, 1.0) if column.num_cells and not column.flags else (False, True)
     if column.values is None:
         raise DataError(
-            f"column '{column.name}' cannot be categorical: it has more than {limits.MOST_VALUES:,} distinct values"
+            f"column '{column.name}' cannot be categorical: it has more than {limits.MOST_VALUES:,} distinct values; "
+            f"choose it from the first rows on, {in_python(column.name, 'categorical')}, to keep them all"
         )
-    return in_order({*column.values.tolist(), *column.declared}) if kind == "categorical" else ()
+    if kind != "categorical":
+        return ()
+    if not column.text:
+        return tuple(np.union1d(column.values, column.declared).tolist())
+    values = pa.chunked_array([column.values, as_texts(column.declared)])
+    return tuple(texts_in_order(values.unique()).to_pylist())
 
 
 def require_words(column: Summary) -> None:

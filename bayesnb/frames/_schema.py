@@ -227,7 +227,7 @@ class Schema:
         for block, columns in self.blocks.items():
             pairs = list(zip(columns, over.blocks[block], strict=True))
             if any(old.values != new.values for old, new in pairs):
-                codes = [np.array([new.code_of[value] for value in old.values] or [0]) for old, new in pairs]
+                codes = [new.codes_of(old.values) if old.values else np.zeros(1, int) for old, new in pairs]
                 found[block] = codes, [max(len(new.values), 1) for _, new in pairs]
         return found
 

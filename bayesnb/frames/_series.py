@@ -5,7 +5,6 @@ A column is numbers (booleans are 0 and 1; missing is NaN) or text (missing is N
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -16,14 +15,15 @@ from narwhals.exceptions import DuplicateError
 
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._memory import require_computed
-from bayesnb.frames._values import FLAGS, Array, DataError, label
+from bayesnb.frames._texts import DATES, as_texts, factorise, in_one_spelling, is_text
+from bayesnb.frames._values import Array, DataError
 from bayesnb.frames._values import closest as closest
+from bayesnb.frames._values import label as label
 from bayesnb.frames._values import listing as listing
 
 Frame = nw.DataFrame
 Sort = Literal["text", "number", "flag", "nothing"]
 
-DATES = (nw.Date, nw.Datetime, nw.Time, nw.Duration)
 WITH_CATEGORIES = (nw.Categorical, nw.Enum)
 WIDE = (nw.Int64, nw.UInt64, nw.Int128, nw.UInt128)
 
@@ -151,7 +151,7 @@ def plain_text(column: Any) -> Any:
     if isinstance(column, pa.ChunkedArray):
         chunks = [plain_text(chunk) for chunk in column.chunks]
         return pa.chunked_array(chunks) if chunks else column
-    if pa.types.is_dictionary(column.type):
+    if pa.types.is_dictionary(column.type) and pa.types.is_string_view(column.type.value_type):
         values = plain_text(column.dictionary)
         return pa.DictionaryArray.from_arrays(column.indices, values, ordered=column.type.ordered)
     return column.cast(pa.large_string()) if pa.types.is_string_view(column.type) else column
@@ -172,6 +172,8 @@ def _without_codes(cells: nw.Series[Any]) -> nw.Series[Any]:
     """Categories as the column of their values; those of text, of several types or of huge numbers stay as they are."""
     native = cells.to_native()
     if cells.implementation.is_pyarrow():
+        if is_text(native.type):
+            return cells
         plain = native.cast(native.type.value_type)
     elif cells.implementation.is_pandas() and native.cat.categories.inferred_type != "string":
         values = pd.Series(native.cat.categories).convert_dtypes().array
@@ -238,54 +240,10 @@ def round_floats(cells: nw.Series[Any]) -> Any:
     return next((cell for cell in present if abs(cell) > limits.LARGEST_WHOLE and cell != float(cell)), None)
 
 
-def factorise(cells: nw.Series[Any]) -> tuple[Array, list[str]]:
-    """The distinct texts of a column, and for each cell [N] the position of its text; -1 if it is missing.
-
-    True, true and TRUE are one text, `True`, as they are in other readers of files. Texts are in order of appearance.
-    """
-    if cells.implementation.is_pandas():
-        codes, found = pd.factorize(cells.to_native())
-    elif cells.dtype in DATES:
-        codes, found = pd.factorize(pd.Series(cells.to_numpy()))  # dates of all libraries as those of pandas
-    else:
-        codes, found = _from_arrow(cells)
-    names = [_category(value) for value in found]
-    distinct = [name for name in dict.fromkeys(names) if name is not None]
-    if len(distinct) < len(names):
-        place = {None: -1} | {name: position for position, name in enumerate(distinct)}
-        codes = np.array([*(place[name] for name in names), -1])[codes]
-    return codes, distinct
-
-
-@lru_cache(maxsize=limits.MOST_REMEMBERED, typed=True)
-def _category(value: Any) -> str | None:
-    """The text of a value, with booleans in one spelling; None if it is missing."""
-    if value is None:
-        return None
-    name = label(value)
-    return FLAGS.get(name.casefold(), name)
-
-
-def _from_arrow(cells: nw.Series[Any]) -> tuple[Array, list[Any]]:
-    """The position of each cell [N] among the distinct ones, and these, in order of appearance; -1 is missing."""
-    column = cells.to_native() if cells.implementation.is_pyarrow() else cells.to_arrow()
-    given = hasattr(column.type, "index_type")
-    encoded = column if given else column.dictionary_encode()
-    if not len(encoded):
-        return np.zeros(0, int), []
-    encoded = encoded.combine_chunks() if hasattr(encoded, "combine_chunks") else encoded
-    codes = encoded.indices.cast("int64")
-    if not given:
-        return (codes.fill_null(-1) if codes.null_count else codes).to_numpy(), encoded.dictionary.to_pylist()
-    # a dictionary that came with the column may be in another order, and have values that do not occur
-    places, used = pd.factorize(codes.to_numpy(zero_copy_only=False))  # missing is NaN
-    return places, encoded.dictionary.take(pa.array(used.astype(np.int64))).to_pylist()
-
-
 def texts(cells: nw.Series[Any]) -> Array:
     """Cells [N] as text, in an array of objects; missing is None."""
-    codes, names = factorise(cells)
-    return np.array([*names, None], object)[codes]
+    codes, found = factorise(cells)
+    return np.array([*found.to_pylist(), None], object)[codes]
 
 
 def declared_categories(cells: nw.Series[Any], *, text: bool = True) -> list[Any]:
@@ -296,4 +254,6 @@ def declared_categories(cells: nw.Series[Any], *, text: bool = True) -> list[Any
         found = list(cells.dtype.categories) if isinstance(cells.dtype, nw.Enum) else []
     else:
         found = [] if text and cells.implementation.is_pyarrow() else cells.cat.get_categories().to_list()
-    return [*dict.fromkeys(_category(value) if text else float(value) for value in found if value is not None)]
+    if not text:
+        return [*dict.fromkeys(float(value) for value in found if value is not None)]
+    return in_one_spelling(as_texts(found)).drop_null().unique().to_pylist()

@@ -5,7 +5,6 @@ Summaries can be merged, so one pass over its blocks describes a table larger th
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,23 +14,23 @@ from typing import Any, NamedTuple
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._typing import Table
 from bayesnb.frames import _series as series
 from bayesnb.frames._columns import SKIP, Column, Kind
-from bayesnb.frames._series import FLAGS, DataError
-from bayesnb.frames._values import is_meant_as_number, listing, reads_as_number, why_text
-from bayesnb.frames._words import vocabulary_of
+from bayesnb.frames._series import DataError
+from bayesnb.frames._texts import DATES, Texts, are_numbers, encoded, first_alike, in_one_spelling
+from bayesnb.frames._values import FLAGS, Array, is_meant_as_number, listing, why_text
+from bayesnb.frames._words import vectorizer_of, vocabulary_of
 
 NOTHING = "nothing in it"
 ONE_VALUE = "one value only"
 IDENTIFIERS = "a different text in nearly every row"
+TOO_MANY = f"more than {limits.MOST_VALUES:,} different texts"
 ROW_NUMBERS = "a number for each row"
 ALL_DATES = "dates or times"
-
-DAY = r"(0?[1-9]|[12]\d|3[01])"
-DATE = re.compile(rf"(\d{{4}}[-/.]{DAY}[-/.]{DAY}|{DAY}[-/]{DAY}[-/]\d\d(\d\d)?|{DAY}\.{DAY}\.\d{{4}})([T ]+\d\d?:.*)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,33 +42,49 @@ class Summary:
         num_cells: The number of cells that are not missing.
         missing: The number of missing cells.
         text: Whether the cells are text; booleans are the texts `False` and `True`.
-        values: The distinct values; None if there are more than ``limits.MOST_VALUES``, or many numbers whose
-            likelihood is inferred.
+        numbers: The distinct numbers; None if there are more than ``most``, or many whose likelihood is inferred.
+        texts: The distinct texts; None for numbers, and for texts that are read as words.
         declared: The categories that the column's type declares.
         whole: Whether all are whole numbers.
         span: The smallest and the largest number.
         largest: The number of largest magnitude, and its place, such as `on line 7`.
         odd: The first text that is not a number, and its place.
-        num_numbers: The number of texts that are numbers, or are meant to be.
-        dates: Whether all are dates or times, or texts that are dates.
+        typed: Whether the column's type is that of dates or times.
         repeated: Whether some number is known to occur twice.
         words: The words of a column that is read as words.
+        most: How many distinct values are kept: ``limits.MOST_VALUES``, unless the column is chosen to be categorical.
     """
 
     name: str
     num_cells: int
     missing: int
     text: bool = False
-    values: pd.Index | None = field(default_factory=lambda: pd.Index([]))
+    numbers: pd.Index | None = field(default_factory=lambda: pd.Index([]))
+    texts: Texts | None = None
     declared: tuple[str | float, ...] = ()
     whole: bool = True
     span: tuple[float, float] = (np.inf, -np.inf)
     largest: tuple[float, str] = (0.0, "")
     odd: tuple[str, str] | None = None
-    num_numbers: int = 0
-    dates: bool = False
+    typed: bool = False
     repeated: bool = False
     words: frozenset[str] | None = None
+    most: float = inf
+
+    @property
+    def values(self) -> Any:
+        """The distinct values, of pandas or of Arrow; None if they are not kept."""
+        return self.numbers if self.texts is None else self.texts.distinct
+
+    @property
+    def num_numbers(self) -> int:
+        """The number of texts that are numbers, or are meant to be."""
+        return 0 if self.texts is None else self.texts.closed.num_numbers
+
+    @property
+    def dates(self) -> bool:
+        """Whether all are dates or times, or texts that are dates."""
+        return self.typed or (self.texts is not None and self.texts.closed.dates)
 
     @property
     def distinct(self) -> int:
@@ -79,36 +94,40 @@ class Summary:
     @property
     def flags(self) -> bool:
         """Whether the cells are booleans, or text that reads as booleans."""
-        return self.text and self.values is not None and {*self.values} <= {*FLAGS.values()}
+        return self.text and self.distinct <= len(FLAGS) and {*self.values.tolist()} <= {*FLAGS.values()}
 
     @property
     def light(self) -> Summary:
         """The same summary without its values if they are many numbers, or texts that are read as words."""
         if self.words is not None:
-            return replace(self, values=None, words=frozenset())
-        return self if self.text or self.distinct <= limits.MOST_NUMBERS else replace(self, values=None)
+            return replace(self, texts=None, numbers=None, words=frozenset())
+        if self.texts is not None:
+            return replace(self, texts=self.texts.closed)
+        return self if self.distinct <= limits.MOST_NUMBERS else replace(self, numbers=None)
 
     def merge(self, other: Summary) -> Summary:
         """The summary of the cells of both; both must be text, or both numbers."""
         if not self.num_cells or not other.num_cells:
             some, none = (self, other) if self.num_cells else (other, self)
             return replace(some, missing=some.missing + none.missing)
-        both = None
-        if self.values is not None and other.values is not None:
-            new = other.values[self.values.get_indexer(other.values) < 0]
-            both = _keep_few(self.values.append(new)) if len(new) else self.values
+        texts = both = None
+        if self.texts is not None and other.texts is not None:
+            texts = self.texts.join(other.texts)
+        elif self.numbers is not None and other.numbers is not None and not self.text:
+            new = other.numbers[self.numbers.get_indexer(other.numbers) < 0]
+            both = _keep_few(self.numbers.append(new), self.most) if len(new) else self.numbers
         return replace(
             self,
             num_cells=self.num_cells + other.num_cells,
             missing=self.missing + other.missing,
-            values=both,
+            numbers=both,
+            texts=texts,
             declared=tuple(dict.fromkeys((*self.declared, *other.declared))),
             whole=self.whole and other.whole,
             span=(min(self.span[0], other.span[0]), max(self.span[1], other.span[1])),
             largest=max(self.largest, other.largest, key=lambda pair: abs(pair[0])),
             odd=self.odd or other.odd,
-            num_numbers=self.num_numbers + other.num_numbers,
-            dates=self.dates and other.dates,
+            typed=self.typed and other.typed,
             words=None if self.words is None or other.words is None else self.words | other.words,
             repeated=self.repeated
             or other.repeated
@@ -121,7 +140,7 @@ def summarise_column(
     place: Callable[[int], str] = "in row {}".format,
     *,
     inferred: bool = False,
-    vectorizer: Any = None,
+    chosen: Any = None,
 ) -> Summary:
     """The summary of a column.
 
@@ -129,7 +148,7 @@ def summarise_column(
         given: The cells.
         place: The words for the place of a cell, from its position.
         inferred: Whether the likelihood will be inferred, so that numbers with many values do not need them.
-        vectorizer: How text is split into words, if it is.
+        chosen: The likelihood that the user has chosen: all values of a categorical column are kept.
 
     Raises:
         DataError: for a type that no likelihood takes, and for whole numbers that floating point would round.
@@ -137,37 +156,44 @@ def summarise_column(
     given = series.to_plain(given, coded=True)
     cells = series.to_plain(given) if given.dtype in series.WITH_CATEGORIES else given
     sort = series.sort_of(cells)
+    vectorizer, most = vectorizer_of(chosen), inf if chosen == "categorical" else limits.MOST_VALUES
     if series.are_missing(cells).all():
-        return Summary(cells.name, 0, len(cells))
+        return Summary(cells.name, 0, len(cells), most=most)
     if sort not in ("text", "flag"):
         declared = tuple(series.declared_categories(given, text=False))
-        return replace(_of_numbers(cells, place, inferred and not declared), declared=declared)
-    dates, missing = cells.dtype in series.DATES, cells.null_count()
-    if dates and cells.n_unique() > limits.MOST_VALUES:  # to write each as text would take long
-        return Summary(cells.name, len(cells) - missing, missing, text=True, values=None, dates=True)
-    codes, names = series.factorise(cells)
-    counts = np.bincount(codes[codes >= 0], minlength=len(names))
-    numeric = np.array([reads_as_number(name) for name in names])
-    meant = numeric | [is_meant_as_number(name) for name in names]
-    odd = None
-    if not numeric.all():
-        first = int(np.flatnonzero(codes == np.argmin(numeric))[0])  # the texts are in order of appearance
-        odd = (names[codes[first]], place(first))
+        return replace(_of_numbers(cells, place, most, inferred and not declared), declared=declared)
+    typed, missing = cells.dtype in DATES, cells.null_count()
+    if typed and cells.n_unique() > most:  # to write each as text would take long
+        return Summary(cells.name, len(cells) - missing, missing, text=True, numbers=None, typed=True, most=most)
+    codes, names = encoded(cells)
+    counts = np.bincount(codes + 1, minlength=len(names) + 1)
+    texts = Texts(names, counts[1:], most)
     return Summary(
         cells.name,
-        int(counts.sum()),
-        len(cells) - int(counts.sum()),
+        len(cells) - int(counts[0]),
+        int(counts[0]),
         text=True,
-        values=_keep_few(pd.Index(names, dtype=object)),
+        texts=texts,
         declared=tuple(series.declared_categories(given)),
-        odd=odd,
-        num_numbers=int(counts[meant].sum()),
-        dates=dates or all(DATE.fullmatch(name) for name in names),
-        words=None if vectorizer is None else vocabulary_of(vectorizer, names),
+        odd=_first_odd(codes, names, place),
+        typed=typed,
+        words=None if vectorizer is None else vocabulary_of(vectorizer, texts.shown.to_pylist()),
+        most=most,
     )
 
 
-def _of_numbers(cells: nw.Series[Any], place: Callable[[int], str], inferred: bool) -> Summary:
+def _first_odd(codes: Array, texts: Any, place: Callable[[int], str]) -> tuple[str, str] | None:
+    """The first text that is not a number, and its place; it is mostly among the first ones."""
+    for some in (codes[: limits.SIZED_ROWS], codes):
+        used = pd.unique(some[some >= 0])  # in order of appearance
+        names = in_one_spelling(texts.take(pa.array(used)))
+        odd = np.flatnonzero(~are_numbers(names))
+        if len(odd):
+            return names[int(odd[0])].as_py(), place(int(np.argmax(codes == used[odd[0]])))
+    return None
+
+
+def _of_numbers(cells: nw.Series[Any], place: Callable[[int], str], most: float, inferred: bool) -> Summary:
     found = np.asarray(series.numbers(cells), np.float64)
     present = found[~np.isnan(found)]
     first = present[: limits.FIRST_CELLS]
@@ -185,16 +211,17 @@ def _of_numbers(cells: nw.Series[Any], place: Callable[[int], str], inferred: bo
         cells.name,
         len(present),
         len(found) - len(present),
-        values=None if many else _keep_few(pd.Index(values)),
+        numbers=None if many else _keep_few(pd.Index(values), most),
         repeated=repeated,
         whole=whole,
         span=(low, high),
         largest=(float(found[farthest]), place(farthest)),
+        most=most,
     )
 
 
-def _keep_few(values: pd.Index) -> pd.Index | None:
-    return values if len(values) <= limits.MOST_VALUES else None
+def _keep_few(values: pd.Index, most: float) -> pd.Index | None:
+    return values if len(values) <= most else None
 
 
 class Choice(NamedTuple):
@@ -250,10 +277,10 @@ def infer_likelihoods(frame: Table) -> InferredLikelihoods:
 
     Text is Categorical, and so are numbers whose column has the type of categories; whole numbers with at most 10
     values, and any two numbers, if each occurs three times on average. Zeros and ones, and booleans, are Bernoulli;
-    other numbers Normal. Left out are columns with at most one value, text that differs in nearly every row, dates and
-    times, and numbers of rows. ``NaiveBayesClassifier``, `bayesnb fit` and `bayesnb compare` choose by the same rule;
-    by default the first two see Normal columns in two more ways (``nb.Views``), unless they are chosen: to give these
-    choices back to the estimator chooses Normal.
+    other numbers Normal. Left out are columns with at most one value, text that differs in nearly every row or has
+    over a million values, dates and times, and numbers of rows. ``NaiveBayesClassifier``, `bayesnb fit` and `bayesnb
+    compare` choose by the same rule; by default the first two see Normal columns in two more ways (``nb.Views``),
+    unless they are chosen: to give these choices back to the estimator chooses Normal.
 
     Args:
         frame: A data frame of pandas, polars or pyarrow, without the column of classes.
@@ -287,8 +314,10 @@ def _infer(column: Summary) -> tuple[Kind, str]:
     if column.text:
         if column.dates:
             return SKIP, ALL_DATES
-        if column.values is None or distinct > max(limits.FEW_VALUES, limits.ID_SHARE * column.num_cells):
+        if distinct > max(limits.FEW_VALUES, limits.ID_SHARE * column.num_cells):
             return SKIP, IDENTIFIERS
+        if column.values is None:
+            return SKIP, TOO_MANY
         return "categorical", f"text with {distinct:,} values"
     if column.declared and distinct <= max(limits.FEW_VALUES, limits.ID_SHARE * column.num_cells):
         return "categorical", f"{distinct:,} categories"
@@ -333,13 +362,13 @@ def warnings_of(columns: Mapping[str, Summary], choices: Sequence[Column], how: 
     """
     found = [*filter(None, (_of_numbers_as_text(columns[choice.name]) for choice in choices))]
     found += filter(None, (_of_similar(columns[choice.name]) for choice in choices if choice.kind == "categorical"))
-    for reason in (NOTHING, ONE_VALUE, IDENTIFIERS, ROW_NUMBERS, ALL_DATES):
+    for reason in (NOTHING, ONE_VALUE, IDENTIFIERS, TOO_MANY, ROW_NUMBERS, ALL_DATES):
         names = [choice.name for choice in choices if choice.reason == reason]
         if names:
             noun, verb, be, it = ("column", "has", "is", "it") if len(names) == 1 else ("columns", "have", "are", "one")
             keep = how(names[0], "normal" if reason == ROW_NUMBERS else "categorical")
             advice = "" if reason in (NOTHING, ONE_VALUE) else f"; to keep {it}, write {keep}"
-            if reason == IDENTIFIERS:
+            if reason in (IDENTIFIERS, TOO_MANY):
                 advice += f", or, to count the words of its texts, {how(names[0], 'words')}"
             found.append(f"{noun} {listing(names)} {verb} {reason} and {be} left out{advice}")
     return tuple(found)
@@ -356,12 +385,10 @@ def _of_numbers_as_text(column: Summary) -> str:
 
 def _of_similar(column: Summary) -> str:
     """A warning if two categories differ only in case or blanks."""
-    seen: dict[str, str] = {}
-    for value in column.values if column.text and column.values is not None else ():
-        other = seen.setdefault("".join(value.split()).casefold(), value)
-        if other != value:
-            return (
-                f"column '{column.name}' has the categories '{other}' and '{value}', which differ only in case or "
-                "blanks: write them alike if they are one"
-            )
-    return ""
+    alike = first_alike(column.values) if column.text and column.values is not None else None
+    if alike is None:
+        return ""
+    return (
+        f"column '{column.name}' has the categories '{alike[0]}' and '{alike[1]}', which differ only in case or "
+        "blanks: write them alike if they are one"
+    )

@@ -12,7 +12,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from bayesnb.frames._columns import Column, in_order
-from bayesnb.frames._series import DATES, DataError, are_missing, as_series, factorise
+from bayesnb.frames._series import DataError, are_missing, as_series
+from bayesnb.frames._texts import DATES, factorise
 
 WORDS: dict[str, dict[str, Any]] = {
     "words": {},
@@ -161,7 +162,7 @@ class WordColumn(Column):
         other = cells.dtype == nw.Boolean or cells.dtype.is_numeric() or cells.dtype in DATES
         require_text(other, self.name, "dates or times" if cells.dtype in DATES else "numbers")
         positions, texts = factorise(cells)
-        return count_words(self._counter, texts, positions)
+        return count_words(self._counter, texts.to_pylist(), positions)
 
     def join(self, other: Any) -> Self:
         """The same column with the words of both; DataError if the other is of another kind, or is split otherwise."""
@@ -173,7 +174,7 @@ class WordColumn(Column):
                 f"{other.vectorizer!r}: give the same as in the first rows"
             )
         new = {*other.values} - {*self.values}
-        return replace(self, values=in_order({*self.values, *new})) if new else self
+        return replace(self, values=in_order([*self.values, *new])) if new else self
 
     def describe(self) -> str:
         """The number of words, or of places for them."""

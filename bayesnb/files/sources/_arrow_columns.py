@@ -16,6 +16,7 @@ from bayesnb.files.sources._csv import TEXT
 from bayesnb.files.sources._encoded_rows import EncodedRows
 from bayesnb.files.sources._source import Source, StreamError, at
 from bayesnb.frames._series import Array, plain_text
+from bayesnb.frames._texts import is_text
 from bayesnb.rows._labelled_rows import Specification
 
 
@@ -201,12 +202,6 @@ def _plain(column: pa.Array) -> pa.Array:
     if types.is_integer(column.type) or types.is_floating(column.type):
         return column
     return column.cast(pa.float64())
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Whether a type is text, plain or dictionary-encoded."""
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
 def _lists(block: str, given: Any, wanted: str) -> tuple[list[str], ...]:

@@ -1,0 +1,270 @@
+"""Distinct texts as arrays of Arrow: the texts of a column, how they look, their order, and their codes.
+
+Nothing here is done for every text in Python, since columns of clicks have millions of them. The dictionary of a column
+of Parquet grows from batch to batch of a row group, so what was found for its beginning is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayesnb.frames._values import DECIMAL_COMMA, FLAGS, THOUSANDS, WHOLE, Array, label, reads_as_number
+
+DATES = (nw.Date, nw.Datetime, nw.Time, nw.Duration)
+
+SPACE = r"[\t-\r \x{85}\p{Z}]"
+DIGITS = r"(\p{Nd}+\.?\p{Nd}*|\.\p{Nd}+)([eE][+-]?\p{Nd}+)?"
+NUMBER = f"{SPACE}*[+-]?({DIGITS}|(?i:inf|infinity|nan)){SPACE}*"
+"""What Python's ``float`` reads, without underscores."""
+
+MEANT = "|".join((NUMBER, DECIMAL_COMMA.pattern, THOUSANDS.pattern, WHOLE.pattern))
+SHORT = 15
+"""Letters of a whole number that float64 does not round."""
+
+DAY = r"(0?[1-9]|[12]\d|3[01])"
+DATE = rf"(\d{{4}}[-/.]{DAY}[-/.]{DAY}|{DAY}[-/]{DAY}[-/]\d\d(\d\d)?|{DAY}\.{DAY}\.\d{{4}})([T ]+\d\d?:.*)?"
+
+KEPT = np.array([0, *(2**64 - 2 ** (64 - 8 * n) for n in range(1, 9))], np.uint64)
+"""What is left of eight bytes of which the first n count."""
+
+FACTOR, MOST_HASHED = np.uint64(0x9E3779B97F4A7C15), 64
+"""An odd number by which hashes are multiplied, and the bytes of a text that are hashed."""
+
+
+def encoded(cells: nw.Series[Any]) -> tuple[Array, pa.Array]:
+    """The code of each cell [N], -1 if it is missing, and the texts of the codes, of which some may not occur."""
+    if not len(cells):
+        return np.zeros(0, np.int32), as_texts([])
+    native = cells.to_native()
+    if cells.implementation.is_pandas() or cells.dtype in DATES:
+        # dates of all libraries as those of pandas
+        given = native if cells.implementation.is_pandas() else pd.Series(cells.to_numpy())
+        codes, found = pd.factorize(given)
+        return codes, as_texts(found)
+    column = native if cells.implementation.is_pyarrow() else cells.to_arrow()
+    column = column if hasattr(column.type, "index_type") else column.dictionary_encode()
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    codes = column.indices.cast(pa.int32()).fill_null(-1).to_numpy()
+    found = column.dictionary
+    if found.null_count:
+        codes = np.where(np.append(found.is_null(), True)[codes], np.int32(-1), codes)
+    return codes, as_texts(found)
+
+
+def as_texts(found: Any) -> pa.Array:
+    """Distinct values as texts."""
+    if isinstance(found, pa.Array):
+        if is_text(found.type):
+            return found.cast(pa.large_string())
+        found = found.to_pylist()
+    elif isinstance(getattr(found, "dtype", None), pd.CategoricalDtype):
+        found = found.astype(object)
+    try:
+        texts = pa.array(found, pa.large_string(), from_pandas=True)
+        return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    except (pa.ArrowException, TypeError):  # booleans, dates and values of several types
+        return pa.array([None if value is None else label(value) for value in found], pa.large_string())
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a type is text, plain or dictionary-encoded."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def factorise(cells: nw.Series[Any]) -> tuple[Array, pa.Array]:
+    """The distinct texts of a column, and for each cell [N] the position of its text; -1 if it is missing.
+
+    True, true and TRUE are one text, `True`, as they are in other readers of files. Texts are in order of appearance.
+    """
+    codes, given = encoded(cells)
+    places, present = np.full(len(codes), -1), codes >= 0
+    places[present], used = pd.factorize(codes[present])
+    distinct = in_one_spelling(given.take(pa.array(used))).dictionary_encode()
+    if len(distinct.dictionary) < len(used):
+        places = np.append(distinct.indices, -1)[places]
+    return places, distinct.dictionary
+
+
+def in_one_spelling(texts: pa.Array) -> pa.Array:
+    """The texts with booleans in one spelling."""
+    flags = match(texts, r"(?i:true|false)")
+    if not flags.any():
+        return texts
+    spelt = [FLAGS[text.casefold()] for text in texts.filter(pa.array(flags)).to_pylist()]
+    return pc.replace_with_mask(texts, pa.array(flags), pa.array(spelt, texts.type))
+
+
+def match(texts: pa.Array, pattern: str) -> Array:
+    """Whether each text [N] as a whole matches a regular expression of RE2."""
+    found = pc.match_substring_regex(texts, f"^(?:{pattern})$").fill_null(False)
+    return found.to_numpy(zero_copy_only=False)
+
+
+def are_numbers(texts: pa.Array) -> Array:
+    """Whether each text [N] is a number, and not a whole number that float64 would round."""
+    found = match(texts, NUMBER)
+    long = np.flatnonzero(found & (pc.binary_length(texts).fill_null(0).to_numpy() > SHORT))
+    found[long] = [*map(reads_as_number, texts.take(pa.array(long)).to_pylist())]
+    return found
+
+
+def in_order(texts: pa.Array) -> pa.Array:
+    """The texts, sorted as Python sorts them; most differ in their first letters, which are compared as one number."""
+    first = _letters(texts, 0)
+    order = np.argsort(first)
+    same, tied = first[order][1:] == first[order][:-1], np.zeros(len(order), bool)
+    tied[1:] |= same
+    tied[:-1] |= same
+    some = texts.take(pa.array(order[tied]))
+    order[tied] = order[tied][pc.array_sort_indices(some)]
+    return texts.take(pa.array(order))
+
+
+def _letters(texts: pa.Array, start: int) -> Array:
+    """Eight bytes of each text [N] from ``start`` on, as one number in their order; zeros beyond the end."""
+    ends = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    letters = np.frombuffer(texts.buffers()[2] or b"", np.uint8)[ends[0] : ends[-1]]
+    starts, left = ends[:-1] - ends[0] + start, np.clip(np.diff(ends) - start, 0, 8)
+    room = np.append(letters, np.zeros(8, np.uint8))
+    words = np.ndarray(len(room) - 7, ">u8", room, strides=(1,))[np.minimum(starts, len(letters))]
+    return words.astype(np.uint64) & KEPT[left]
+
+
+def first_alike(texts: pa.Array) -> tuple[str, str] | None:
+    """The first two texts that differ only in case or blanks."""
+    folded = pc.utf8_lower(pc.utf8_upper(pc.replace_substring_regex(texts, f"{SPACE}+", "")))
+    if folded.equals(texts):  # which are distinct
+        return None
+    codes = folded.dictionary_encode().indices.to_numpy()
+    again = np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1) == 0)
+    if not len(again):
+        return None
+    return texts[int(np.argmax(codes == codes[again[0]]))].as_py(), texts[int(again[0])].as_py()
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """The distinct texts of some cells, and how many cells look like numbers.
+
+    Attributes:
+        dictionary: The texts of the last cells that were added.
+        counts: How many cells have each of them, which may be none.
+        most: How many texts are kept.
+        before: The texts of other cells, some of them in several parts; None if they are more than are kept.
+        num_numbers: How many of those other cells are numbers, or are meant to be.
+        dates: Whether those other cells are all dates.
+    """
+
+    dictionary: pa.Array
+    counts: Array
+    most: float
+    before: tuple[pa.Array, ...] | None = ()
+    num_numbers: int = 0
+    dates: bool = True
+
+    def join(self, other: Self) -> Self:
+        """The texts of both."""
+        if other.before == () and _extends(other.dictionary, self.dictionary):
+            counts = other.counts.copy()
+            counts[: len(self.counts)] += self.counts
+            return replace(self, dictionary=other.dictionary, counts=counts)
+        one = self.closed
+        if other.before == ():
+            return replace(one, dictionary=other.dictionary, counts=other.counts)
+        two = other.closed
+        before = None
+        if one.before is not None and two.before is not None:
+            before = _compact((*one.before, *two.before), self.most)
+        return replace(one, before=before, num_numbers=one.num_numbers + two.num_numbers, dates=one.dates and two.dates)
+
+    @property
+    def shown(self) -> pa.Array:
+        """The texts of the dictionary that occur."""
+        return in_one_spelling(self.dictionary.filter(pa.array(self.counts > 0)))
+
+    @cached_property
+    def closed(self) -> Self:
+        """The same with all texts among those before."""
+        used = self.shown
+        numbers = self.num_numbers + int(self.counts[self.counts > 0][match(used, MEANT)].sum())
+        before = None if self.before is None else _compact((*self.before, used), self.most)
+        dates = self.dates and bool(match(used, DATE).all())
+        none = self.dictionary[:0], self.counts[:0]
+        return replace(self, dictionary=none[0], counts=none[1], before=before, num_numbers=numbers, dates=dates)
+
+    @cached_property
+    def distinct(self) -> pa.Array | None:
+        """The distinct texts; None if they are more than are kept."""
+        before = self.closed.before
+        return None if before is None or len(found := _unique(before)) > self.most else found
+
+
+def _compact(parts: tuple[pa.Array, ...], most: float) -> tuple[pa.Array, ...] | None:
+    """The texts, each once if they are many beside the first part; None if they are too many."""
+    parts = parts if sum(map(len, parts)) <= 2 * len(parts[0]) else (_unique(parts),)
+    return None if len(parts[0]) > most else parts
+
+
+def _unique(parts: tuple[pa.Array, ...]) -> pa.Array:
+    return pa.chunked_array(parts, pa.large_string()).unique()
+
+
+class Lookup:
+    """The codes of texts among sorted values, by hashes of 64 bits; texts with the same hash are compared."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self._values = pa.array(values, pa.large_string())
+        hashes = _hashes(self._values)
+        self._order = np.argsort(hashes).astype(np.int32)
+        self._hashes = hashes[self._order]
+        self._last = self._values[:0], np.zeros(0, np.int32)
+
+    def codes(self, dictionary: pa.Array) -> Array:
+        """The code of each text [N]; -1 if it is not among the values. Of a dictionary that has grown, what is new."""
+        before, codes = self._last
+        codes = codes if _extends(dictionary, before) else codes[:0]
+        codes = np.append(codes, self._find(in_one_spelling(dictionary.slice(len(codes)))))
+        self._last = dictionary, codes
+        return codes
+
+    def _find(self, texts: pa.Array) -> Array:
+        codes = np.full(len(texts), -1, np.int32)
+        if not len(self._values) or not len(texts):
+            return codes
+        hashes = _hashes(texts)
+        order = np.argsort(hashes)  # neighbours are found near each other
+        places = np.minimum(np.searchsorted(self._hashes, hashes[order]), len(self._hashes) - 1)
+        hit = self._hashes[places] == hashes[order]
+        found, rows = self._order[places[hit]], order[hit]
+        same = pc.equal(self._values.take(pa.array(found)), texts.take(pa.array(rows)))
+        same = same.fill_null(False).to_numpy(zero_copy_only=False)
+        codes[rows[same]] = found[same]
+        if not same.all():
+            others = rows[~same]
+            codes[others] = pc.index_in(texts.take(pa.array(others)), value_set=self._values).fill_null(-1).to_numpy()
+        return codes
+
+
+def _hashes(texts: pa.Array) -> Array:
+    """A number of 64 bits for each text [N], of its length and its first letters."""
+    lengths = pc.binary_length(texts).fill_null(0).to_numpy()
+    found = lengths.astype(np.uint64) * FACTOR
+    for start in range(0, min(int(lengths.max(initial=0)), MOST_HASHED), 8):
+        more = (found ^ _letters(texts, start)) * FACTOR
+        found = np.where(lengths > start, more ^ (more >> np.uint64(32)), found)
+    return found
+
+
+def _extends(dictionary: pa.Array, before: pa.Array) -> bool:
+    """Whether a dictionary begins with another one, which is not empty."""
+    return len(dictionary) >= len(before) > 0 and dictionary.slice(0, len(before)).equals(before)
