@@ -51,6 +51,10 @@ class OverSets:
     high: float
     estimator: str
 
+    def interval(self) -> tuple[float, float]:
+        """The two ends."""
+        return self.low, self.high
+
 
 def signed_rank(differences: ArrayLike, rope: float = 0.0, *, seed: int) -> OverSets:
     """The Bayesian signed-rank test: a Dirichlet process for the differences of sets, of which two are averaged.

@@ -1,0 +1,131 @@
+"""Methods of a study less a reference, on the same splits: by set and size, and over sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesnb.comparison._metrics import METRICS
+from bayesnb.comparison._over_sets import OverSets, hierarchical, signed_rank
+from bayesnb.comparison._paired import Difference, Regions, check_rope, corrected, crossed
+from bayesnb.frames._series import DataError, closest
+
+ALL_SETS = "all sets"
+Counts = tuple[int, int, int]
+"""Numbers of sets, of splits where both methods have a value, and of those where one failed."""
+
+OVER = ("signed rank", "hierarchical")
+BY_ROW = ("log_loss", "brier", "accuracy")  # means over test rows
+COLUMNS = ("data_set", "size", "method", "reference", "metric", "mean", "low", "high", "p_worse", "p_equal", "p_better")
+COUNTS = ("sets", "splits", "missing")
+
+
+def differences(
+    study: Any,
+    reference: str,
+    *,
+    metric: str = "log_loss",
+    rope: float = 0.01,
+    size: int | None = None,
+    over: str = OVER[0],
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Each method less the reference, by set and size, and over sets, as a table.
+
+    ``mean`` and its 95 % interval are in the metric's own sign. ``p_equal`` is the probability that the true difference
+    is at most ``rope``; over sets the probabilities are about most sets. Splits on which one of the two failed are left
+    out, and counted in ``missing``.
+
+    Args:
+        study: An experiment.
+        reference: One of its methods.
+        metric: One of its metrics.
+        rope: The region of practical equivalence: up to this difference two methods are equal.
+        size: Of training sets; None for all.
+        over: How sets are put together: "signed rank", or "hierarchical", which weighs sets by their errors and samples
+            by NUTS, in seconds for each method and size.
+        seed: Of the draws over sets.
+
+    Raises:
+        DataError: for an unknown method, metric or size.
+    """
+    check_rope(rope)
+    _require("method", reference, study.methods)
+    _require("way to put sets together", over, OVER)
+    _require("metric", metric, METRICS)
+    sizes = sorted({own for name in study.sets for own in study.sizes(name)})
+    if size is not None:
+        _require("size of training sets", size, sizes)
+    others = [method for method in study.methods if method != reference]
+    values = None if metric in BY_ROW else study.frame().query("metric == @metric")
+    rows, found = [], dict[tuple[int, str], list[tuple[Difference, Counts]]]()
+    for data_set in study.sets:
+        for own in study.sizes(data_set):
+            for method in others if size in (None, own) else ():
+                difference, counts = _of_set(study, data_set, own, method, reference, metric, values)
+                about = data_set, own, method, reference, metric
+                rows.append(_row(about, difference, difference.regions(rope), counts))
+                found.setdefault((own, method), []).append((difference, counts))
+    for (own, method), parts in sorted(found.items(), key=lambda item: (item[0][0], others.index(item[0][1]))):
+        together, counts = _over_sets(parts, rope, over, seed)
+        if together is not None:
+            rows.append(_row((ALL_SETS, own, method, reference, metric), together, together.regions, counts))
+    return pd.DataFrame(rows, columns=[*COLUMNS, "estimator", *COUNTS])
+
+
+def _of_set(
+    study: Any, data_set: str, size: int, method: str, reference: str, metric: str, values: pd.DataFrame | None
+) -> tuple[Difference, Counts]:
+    """The difference, as losses have it, less being better."""
+    design = study.design_of(data_set, size)
+    if values is None:
+        of, less = (study.losses(data_set, size, name, metric) for name in (method, reference))
+        rows = of - less
+    else:
+        some = values[(values["data_set"] == data_set) & (values["size"] == size)]
+        by_split = some.pivot(index="split", columns="method", values="value")
+        sign = -1.0 if METRICS[metric].higher_is_better else 1.0
+        rows = sign * (by_split[method] - by_split[reference]).to_numpy()[:, None]
+    complete = rows[np.isfinite(rows).all(axis=1)]
+    counts = 1, len(complete), len(rows) - len(complete)
+    if not len(complete):
+        return Difference(np.nan, np.nan, np.nan, "no interval: no split where both have a value"), counts
+    if design != "crossed":
+        return corrected(complete.mean(axis=1), study.num_test(data_set) / size), counts
+    if values is not None:
+        reason = f"no interval: {METRICS[metric].heading} is no mean over rows; give design='resplit'"
+        return Difference(float(complete.mean()), np.nan, np.nan, reason), counts
+    return crossed(complete, size, study.pool(data_set), skewed=metric == "log_loss"), counts
+
+
+def _over_sets(
+    parts: Sequence[tuple[Difference, Counts]], rope: float, over: str, seed: int
+) -> tuple[OverSets | None, Counts]:
+    """The sets that have a mean together, unless it is one; and the sums of their counts."""
+    chosen = [difference for difference, _ in parts if np.isfinite(difference.mean)]
+    _, splits, missing = np.sum([counts for _, counts in parts], axis=0).tolist()
+    counts = len(chosen), splits, missing
+    if len(chosen) < 2:
+        return None, counts
+    if over == "hierarchical" and np.isfinite([difference.error for difference in chosen]).all():
+        return hierarchical(chosen, rope, seed=seed), counts
+    return signed_rank([difference.mean for difference in chosen], rope, seed=seed), counts
+
+
+def _row(about: tuple[str, int, str, str, str], found: Any, regions: Regions, counts: Counts) -> tuple[Any, ...]:
+    """A row in the metric's own sign: what is worse is above for a loss."""
+    low, high = found.interval()
+    mean = found.mean
+    if METRICS[about[-1]].higher_is_better:
+        mean, low, high = -mean, -high, -low
+    return *about, mean, low, high, *regions[::-1], found.estimator, *counts
+
+
+def _require(what: str, name: Any, known: Any) -> None:
+    if name not in known:
+        raise DataError(
+            f"there is no {what} {name!r} among {', '.join(map(str, known))}{closest(str(name), [*map(str, known)])}"
+        )

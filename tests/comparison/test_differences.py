@@ -1,0 +1,123 @@
+"""The table of differences of a study: signs, missing splits, designs, and sets put together."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from bayesnb.comparison._differences import ALL_SETS, BY_ROW, COLUMNS, COUNTS, differences
+from bayesnb.comparison._over_sets import signed_rank
+from bayesnb.comparison._paired import corrected, crossed
+
+METHODS = ["MLE", "MAP", "full Bayes"]
+
+
+@pytest.fixture
+def study():
+    """Three sets, two sizes; MAP failed on split 1 of the first set."""
+    rng = np.random.default_rng(0)
+    table = {
+        (data_set, size, method, metric): np.abs(rng.normal(1 + place, 0.3, (6, 1)) + rng.normal(0, 0.2, (6, 25)))
+        for data_set in ("a", "b", "c")
+        for size in (16, 64)
+        for place, method in enumerate(METHODS)
+        for metric in BY_ROW
+    }
+    for metric in BY_ROW:
+        table["a", 16, "MAP", metric][1] = np.nan
+    frame = [
+        (data_set, split, size, method, "ece", float(loss.mean()))
+        for (data_set, size, method, metric), losses in table.items()
+        if metric == "brier"
+        for split, loss in enumerate(losses)
+    ]
+    columns = ["data_set", "split", "size", "method", "metric", "value"]
+    return SimpleNamespace(
+        methods=METHODS,
+        sets=["a", "b", "c"],
+        sizes=lambda _: [16, 64],
+        pool=lambda _: 100,
+        num_test=lambda _: 25,
+        design_of=lambda _, size: "crossed" if size <= 50 else "resplit",
+        losses=lambda *place: table[place],
+        frame=lambda: pd.DataFrame(frame, columns=columns),
+    )
+
+
+def row(table, data_set, size, method):
+    (found,) = table[
+        (table["data_set"] == data_set) & (table["size"] == size) & (table["method"] == method)
+    ].itertuples()
+    return found
+
+
+def test_small_sizes_are_crossed_and_large_ones_corrected(study):
+    table = differences(study, "MLE")
+    assert [*table] == [*COLUMNS, "estimator", *COUNTS]
+    assert len(table) == 3 * 2 * 2 + 2 * 2
+    d = study.losses("b", 16, "MAP", "log_loss") - study.losses("b", 16, "MLE", "log_loss")
+    expected, found = crossed(d, 16, 100, skewed=True), row(table, "b", 16, "MAP")
+    assert_allclose([found.mean, found.low, found.high], [d.mean(), *expected.interval()])
+    assert_allclose([found.p_better, found.p_equal, found.p_worse], expected.regions(0.01))
+    d = study.losses("b", 64, "MAP", "log_loss") - study.losses("b", 64, "MLE", "log_loss")
+    found = row(table, "b", 64, "MAP")
+    assert_allclose([found.low, found.high], corrected(d.mean(axis=1), 25 / 64).interval())
+    assert [row(table, "b", size, "MAP").estimator for size in (16, 64)] == ["crossed", "corrected resampled t"]
+
+
+def test_accuracies_have_their_own_sign(study):
+    table = differences(study, "MLE", metric="accuracy", size=16)
+    found, d = row(table, "b", 16, "full Bayes"), study.losses("b", 16, "full Bayes", "accuracy")
+    assert_allclose(found.mean, -(d - study.losses("b", 16, "MLE", "accuracy")).mean())
+    assert found.low < found.mean < found.high < 0
+    assert found.p_worse > 0.99
+
+
+def test_missing_splits_are_counted_never_dropped_in_silence(study):
+    found = row(differences(study, "MLE"), "a", 16, "MAP")
+    assert (found.splits, found.missing) == (5, 1)
+    assert row(differences(study, "MAP"), "a", 16, "full Bayes").missing == 1
+    study.losses("c", 16, "MAP", "log_loss")[:] = np.nan
+    table = differences(study, "MLE", size=16)
+    assert row(table, "c", 16, "MAP").estimator == "no interval: no split where both have a value"
+    assert row(table, ALL_SETS, 16, "MAP")[-3:] == (2, 11, 7)
+
+
+def test_sets_are_put_together_by_the_signed_rank(study):
+    table = differences(study, "MLE", rope=0.02, seed=3)
+    means = [row(table, name, 64, "MAP").mean for name in study.sets]
+    expected, found = signed_rank(means, 0.02, seed=3), row(table, ALL_SETS, 64, "MAP")
+    assert (found.p_better, found.p_equal, found.p_worse) == expected.regions
+    assert found.estimator == "Bayesian signed rank"
+
+
+def test_metrics_that_are_no_means_over_rows_have_intervals_where_test_rows_differ(study):
+    table = differences(study, "MLE", metric="ece")
+    assert row(table, "a", 16, "full Bayes").estimator.startswith("no interval: ECE is no mean over rows")
+    d = study.losses("b", 64, "MAP", "brier") - study.losses("b", 64, "MLE", "brier")
+    assert_allclose(row(table, "b", 64, "MAP").low, corrected(d.mean(axis=1), 25 / 64).interval()[0])
+
+
+@pytest.mark.slow
+def test_sets_are_put_together_by_a_hierarchical_model_on_request(study):
+    table = differences(study, "MLE", size=64, over="hierarchical")
+    found = row(table, ALL_SETS, 64, "full Bayes")
+    assert found.estimator.startswith("hierarchical model")
+    assert found.p_worse > 0.9
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reference": "MEL"}, "no method 'MEL' among MLE, MAP, full Bayes; did you mean 'MLE'"),
+        ({"reference": "MLE", "metric": "logloss"}, "no metric 'logloss'"),
+        ({"reference": "MLE", "size": 17}, "no size of training sets 17 among 16, 64"),
+        ({"reference": "MLE", "over": "bayes"}, "signed rank, hierarchical"),
+        ({"reference": "MLE", "rope": -0.1}, "rope"),
+    ],
+)
+def test_bad_input_is_a_sentence(study, options, message):
+    with pytest.raises(ValueError, match=message):
+        differences(study, **options)
