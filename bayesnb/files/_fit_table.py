@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,13 @@ from bayesnb.files._counting import count
 from bayesnb.files._description import Description, describe
 from bayesnb.files._progress import progress
 from bayesnb.files.sources._tables import open_table
+from bayesnb.forests._layout import Layout, Segments
+from bayesnb.forests._pairs import PairStatistics, count_pairs
 from bayesnb.frames._choices import AUTO
 from bayesnb.frames._series import Array
 from bayesnb.frames._summaries import in_python
 from bayesnb.model._naive_bayes import NaiveBayes
-from bayesnb.rows._labelled_rows import label_rows
+from bayesnb.rows._labelled_rows import LabelledRows, label_rows
 from bayesnb.rows._part import choose_part, part_of_classes
 from bayesnb.sklearn._estimator import NaiveBayesClassifier
 from bayesnb.sklearn._kept_rows import KeptRows
@@ -47,11 +50,10 @@ def fit_table(
     """A classifier fitted to a table of any size, wherever its rows are.
 
     The first pass over the rows finds the kinds, the categories and the classes, the second counts, a few batches of
-    rows at a time; a table of less than 500 MB is read once. Rows without a class are left out, with a warning. Up to
-    10,000 rows the result equals ``NaiveBayesClassifier.fit``; beyond, numbers in cells find these in the first 10,000
-    rows, which should be in no order. Categories that no row has, and a frame's type declares, do not count here.
-    Powers are learned on the rows that ``fit`` takes, for which a table of more than 500 MB is read once more; beyond
-    10,000 rows these are also the rows in which pairs of columns are counted.
+    rows at a time; a table of less than 500 MB is read once. Rows without a class are left out, with a warning. The
+    result equals ``NaiveBayesClassifier.fit`` to rounding, but for bins: of more than 10,000 rows these are found in
+    the first 10,000, which should be in no order. Categories that no row has, and a frame's type declares, do not count
+    here. For the powers a table of more than 500 MB is read once more, and again for the pairs of its columns.
 
     Args:
         source: A CSV or Parquet file, or a folder of such files; a data frame of pandas, polars or pyarrow, or a
@@ -150,6 +152,8 @@ def fit_described(
         planned.model, described, num_classes=len(classes), checkpoint=checkpoint, progress_bar=progress_bar
     )
     some = None if planned.powers is False else _some_rows(described, planned, np.asarray(statistics.class_counts))
+    if described.num_rows > limits.EDGE_ROWS:
+        planned = planned._replace(count_pairs=partial(_count_pairs, described))
     return classifier._fit_counted(schema, classes, statistics, planned, some)
 
 
@@ -158,12 +162,22 @@ def _some_rows(described: Description, planned: Plan, class_counts: Array) -> Ke
     model, by_feature = planned.model, () if planned.powers is True else planned.powers
     part: Any = None
     most: Array | None = None
-    for batch in described.source.batches(described.names, described.texts):
-        X, codes, weight = described.encode(described.labelled(batch).rows, None)
-        rows = label_rows(model, X, codes, weight, num_classes=len(described.classes))
+    for rows in _batches(described, model):
         if part is None and described.num_rows > limits.EDGE_ROWS:
             num_powers = sum(count_features(rows, by_feature).values())
             most = part_of_classes(described.num_rows, class_counts, num_powers)
         own = choose_part(rows, most)
         part = own if part is None else choose_part(part.above(own), most)
     return KeptRows(part, model.single, whole=False)
+
+
+def _count_pairs(described: Description, model: NaiveBayes, layout: Layout, segments: Segments) -> PairStatistics:
+    """The statistics of pairs of all rows."""
+    return reduce(PairStatistics.merge, (count_pairs(layout, rows, segments) for rows in _batches(described, model)))
+
+
+def _batches(described: Description, model: NaiveBayes) -> Iterator[LabelledRows]:
+    """The rows of a table, encoded for the model."""
+    for batch in described.source.batches(described.names, described.texts):
+        X, codes, weight = described.encode(described.labelled(batch).rows, None)
+        yield label_rows(model, X, codes, weight, num_classes=len(described.classes))

@@ -34,7 +34,7 @@ from bayesnb.results._draws import Draws
 from bayesnb.rows._arguments import check_class_probs, is_number
 from bayesnb.rows._part import part_size
 from bayesnb.rows._sufficient_statistics import ModelStatistics
-from bayesnb.validation._default import fit_default
+from bayesnb.validation._default import Count, fit_default
 from bayesnb.validation._temper import temper_fitted
 
 BOUNDS = (1e-100, 1e15)
@@ -245,11 +245,13 @@ class Plan(NamedTuple):
 
     ``powers`` are False for none, True for one of all features, or the blocks of which each feature has its own, and
     any other block has one. ``parts`` are those of ``StackedPosterior``, () for no average and no forests.
+    ``count_pairs`` counts those of all rows where the rows that are given are a part.
     """
 
     model: NaiveBayes
     powers: bool | frozenset[str] = False
     parts: tuple[str, ...] = ()
+    count_pairs: Count | None = None
 
 
 def plan(
@@ -313,7 +315,7 @@ def learn(fit: Any, learned: Plan | Classifier, rows: tuple[Any, ...]) -> tuple[
         return fit, 0
     if learned.powers is True:
         return temper_fitted(fit, *rows, per_feature=False)
-    return fit_default(fit, *rows, by_feature=learned.powers, structures=learned.parts)
+    return fit_default(fit, *rows, by_feature=learned.powers, structures=learned.parts, count=learned.count_pairs)
 
 
 def has_views(schema: AnySchema, model: NaiveBayes) -> bool:

@@ -6,7 +6,7 @@ own from one table of leave-one-out log ratios, and the shares are ``stacking_we
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,9 +19,10 @@ from bayesnb.arrays._placement import Array
 from bayesnb.forests._fit import choose_parents
 from bayesnb.forests._layout import Layout, Segments, has_categories, lay_out, segments_of
 from bayesnb.forests._left_out_ratios import left_out_of_each
-from bayesnb.forests._pairs import count_pairs
+from bayesnb.forests._pairs import PairStatistics, count_pairs
 from bayesnb.forests._posterior import ForestPosterior
 from bayesnb.forests._stacked import COLUMNS, StackedPosterior
+from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.results._classifier import Posterior
 from bayesnb.results._combine import log_average
 from bayesnb.rows._checks import columns_in
@@ -31,9 +32,19 @@ from bayesnb.validation._ratio_table import count_features, left_out_log_ratios,
 from bayesnb.validation._stacking import find_shares
 from bayesnb.validation._temper import raise_words, split_groups, with_powers
 
+Count = Callable[[NaiveBayes, Layout, Segments], PairStatistics]
+"""Counts the pairs of rows of a model, of columns in this layout with these segments."""
+
 
 def fit_default(
-    exact: Posterior, X: Any, y: Any, weight: Any, *, by_feature: Collection[str], structures: Sequence[str]
+    exact: Posterior,
+    X: Any,
+    y: Any,
+    weight: Any,
+    *,
+    by_feature: Collection[str],
+    structures: Sequence[str],
+    count: Count | None = None,
 ) -> tuple[Any, int]:
     """The posterior with powers, learned on rows that are known to be its own or a part; averaged with forests.
 
@@ -46,6 +57,7 @@ def fit_default(
         weight: Their weights [N], or None.
         by_feature: The blocks of which each feature has a power of its own; any other block has one.
         structures: The structures of the forests in the average; a single one without "columns" is no average.
+        count: Counts the pairs of all rows if those given are a part.
     """
     rows = label_rows(exact.model, X, y, weight).drop_unused()
     some = part_of(exact, rows, sum(count_features(rows, by_feature).values()))
@@ -59,7 +71,8 @@ def fit_default(
     if dependence is None:
         return posterior, some.num_rows
     layout, segments, apart = dependence
-    pairs = count_pairs(layout, rows, layout.joined(segments))
+    joined = layout.joined(segments)
+    pairs = count_pairs(layout, rows, joined) if count is None else count(exact.model, layout, joined)
     forest = ForestPosterior(exact, pairs, segments=segments, apart=apart)
     forests = {one: choose_parents(replace(forest, structure=one)) for one in wanted}
     ratios = left_out_of_each([*forests.values()], some, np.minimum(some.weight(), 1.0))

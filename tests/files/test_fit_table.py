@@ -215,7 +215,7 @@ def test_what_is_asked_for_is_learned_as_by_the_estimator(path, options):
     ("options", "num_learned"), [({}, 32), ({"temper": True}, 62), ({"temper": "per_feature"}, 42)]
 )
 def test_of_a_large_file_the_powers_are_learned_on_the_rows_that_fit_takes(options, num_learned, tmp_path, monkeypatch):
-    """Those of each class with the lowest hashes; up to 10,000 rows pairs are those of all rows as well."""
+    """Those of each class with the lowest hashes; pairs are those of all rows."""
     limited = {"LEARNED_RATIOS": 240, "ROWS_A_POWER": 1, "FEWEST_LEARNED": 30, "FEWEST_OF_CLASS": 5}
     for name, number in {**limited, "CSV_BLOCK_BYTES": 500}.items():
         monkeypatch.setattr(limits, name, number)
@@ -233,6 +233,7 @@ def test_of_a_large_file_the_powers_are_learned_on_the_rows_that_fit_takes(optio
     assert large.learned_.powers.keys() == fit.learned_.powers.keys()
     for name, power in large.learned_.powers.items():
         assert_allclose(power, fit.learned_.powers[name], rtol=1e-6)
+    assert_allclose(large.predict_proba(frame), fit.predict_proba(frame), rtol=1e-6)
 
 
 def test_a_stopped_fit_goes_on_where_it_was(path, tmp_path, monkeypatch):
