@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+import warnings
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any, TextIO
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -17,7 +19,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from sklearn.utils.validation import check_is_fitted
 
-from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._typing import ArrayLike, ByLabel
 from bayesnb.files._progress import progress
 from bayesnb.files._whole_file import whole_file
@@ -27,8 +28,6 @@ from bayesnb.files.sources._source import RowBatch, Source, read_ahead
 from bayesnb.files.sources._tables import open_table
 from bayesnb.frames._schema import Schema
 from bayesnb.frames._series import DataError, closest, label, listing, plain_text
-from bayesnb.frames._summaries import summarise_column
-from bayesnb.frames._values import require_finite
 from bayesnb.results._decisions import decide
 from bayesnb.sklearn._estimator import NaiveBayesClassifier
 from bayesnb.sklearn._settings import costs_by_label
@@ -84,43 +83,42 @@ def predict_table(
     rows = open_table(source)
     if isinstance(to, str | os.PathLike) and os.path.realpath(to) == os.path.realpath(rows.data):
         raise DataError(f"'{to}' holds the rows, and would be overwritten: write the predictions to another file")
-    kept = _kept(keep, rows, classes := classifier.classes_.tolist())
-    labels, table = pa.array(classes), None if costs is None else costs_by_label(costs, classifier.classes_)
-    columns = [*kept, pa.field("prediction", labels.type), *(pa.field(name, pa.float64()) for name in _names(classes))]
+    labels, table = pa.array(classifier.classes_), None if costs is None else costs_by_label(costs, classifier.classes_)
+    probs = [pa.field(f"p({label(value)})", pa.float64()) for value in classifier.classes_.tolist()]
+    own = [pa.field("prediction", labels.type), *probs]
+    kept = _kept(keep, rows, {field.name for field in own})
+    columns = pa.schema([*kept, *own])
 
     def predict(batch: RowBatch) -> pa.RecordBatch:
-        proba = np.asarray(classifier.fit_.predict_proba(schema.encode(batch.frame)))
+        proba = np.asarray(classifier.fit_.predict_proba(_encode(schema, batch, rows)))
         best = proba.argmax(axis=1) if table is None else np.asarray(decide(proba, table).labels)
         copied = [plain_text(batch.rows[field.name]).cast(field.type) for field in kept]
         arrays = [*copied, labels.take(pa.array(best)), *(pa.array(p, pa.float64()) for p in proba.T)]
-        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(columns))
+        return pa.RecordBatch.from_arrays(arrays, schema=columns)
 
     found: list[pa.RecordBatch] = []
     num_rows = 0
-    writer = nullcontext(found.append) if to is None else table_file(to, pa.schema(columns))
-    with progress(f"predicting {rows.title}", 1.0, wanted=progress_bar) as advance, writer as write:
-        for batch in _batches_for(schema, rows, [field.name for field in kept]):
+    writer = nullcontext(found.append) if to is None else table_file(to, columns)
+    reading = closing(_read(schema, rows, [field.name for field in kept]))
+    show = progress(f"predicting {rows.title}", 1.0, wanted=progress_bar)
+    with show as advance, writer as write, reading as batches:
+        for batch in batches:
             write(predict(batch))
             num_rows += batch.rows.num_rows
             advance(batch.done, num_rows)
     return num_rows if to is not None else _as_given(pa.Table.from_batches(found), source)
 
 
-def _names(classes: Sequence[Any]) -> list[str]:
-    return [f"p({label(value)})" for value in classes]
-
-
-def _kept(keep: str | Sequence[str] | None, source: Source, classes: Sequence[Any]) -> list[pa.Field]:
+def _kept(keep: str | Sequence[str] | None, source: Source, taken: Collection[str]) -> list[pa.Field]:
     """The fields of the columns to copy, in types that all batches can be cast to."""
     names = [] if keep is None else [keep] if isinstance(keep, str) else list(dict.fromkeys(keep))
     for name in names:
         if name not in source.names:
             hint = closest(str(name), source.names) or f"; its columns are {listing(source.names)}"
             raise DataError(f"keep names the column {name!r}, which {source.title} does not have{hint}")
-        if name in ("prediction", *_names(classes)):
+        if name in taken:
             raise DataError(f"keep names the column '{name}', as a column of the predictions is called: rename it")
-    fields = [source.schema.field(name) for name in names]
-    return [pa.field(field.name, _plain_type(field.type)) for field in fields]
+    return [pa.field(name, _plain_type(source.schema.field(name).type)) for name in names]
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
@@ -154,45 +152,23 @@ def table_file(to: str | os.PathLike[str] | TextIO, schema: pa.Schema) -> Iterat
     out = Path(to)
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise DataError(f"predictions are written to a .csv or a .parquet file, and '{out}' is neither")
-    form = _parquet if out.suffix.lower() == ".parquet" else _csv
     try:
-        with whole_file(out) as handle, form(handle, schema) as write:
-            yield write
+        with whole_file(out) as handle, ExitStack() as stack:
+            if out.suffix.lower() == ".parquet":
+                yield stack.enter_context(pq.ParquetWriter(handle, schema)).write_batch
+            else:
+                text = TextIOWrapper(handle, encoding="utf-8", newline="")
+                stack.callback(text.detach)  # whole_file closes the file
+                yield _csv_writer(text, schema)
     except OSError as error:
         raise DataError(f"'{out}' cannot be written: {error.strerror or error}") from error
 
 
-@contextmanager
-def _csv(handle: BinaryIO, schema: pa.Schema) -> Iterator[Write]:
-    text = TextIOWrapper(handle, encoding="utf-8", newline="")
-    try:
-        yield _csv_writer(text, schema)
-    finally:
-        text.detach()  # the caller closes the file
-
-
-@contextmanager
-def _parquet(handle: BinaryIO, schema: pa.Schema) -> Iterator[Write]:
-    waiting: list[pa.RecordBatch] = []  # as small row groups read slowly
-
-    def write(rows: pa.RecordBatch | None) -> None:
-        waiting.extend([] if rows is None else [rows])
-        if waiting and (rows is None or sum(batch.num_rows for batch in waiting) >= limits.ROW_GROUP):
-            writer.write_table(pa.Table.from_batches(waiting))
-            waiting.clear()
-
-    with pq.ParquetWriter(handle, schema) as writer:
-        yield write
-        write(None)
-
-
 def _csv_writer(handle: TextIO, schema: pa.Schema) -> Write:
     """A function that writes CSV; the header comes with the first rows, so no rows give no output."""
-    nested = [field.name for field in schema if pa.types.is_nested(field.type)]
-    if nested:
-        raise DataError(
-            f"column '{nested[0]}' holds {schema.field(nested[0]).type}, which CSV does not: write .parquet"
-        )
+    for field in schema:
+        if pa.types.is_nested(field.type):
+            raise DataError(f"column '{field.name}' holds {field.type}, which CSV does not: write .parquet")
     header = [line(schema.names)]
 
     def write(rows: pa.RecordBatch) -> None:
@@ -221,37 +197,39 @@ def row_of(classifier: NaiveBayesClassifier, data: str, row: int) -> pd.DataFram
         DataError: if the file has no such row, or lacks columns of the fit.
     """
     schema, before = _schema(classifier), 0
-    for batch in _batches_for(schema, open_data(data)):
+    for batch in _read(schema, open_data(data)):
         if row <= before + batch.rows.num_rows:
             return as_pandas(batch)[row - before - 1 : row - before].reindex(columns=schema.names)
         before += batch.rows.num_rows
     raise DataError(f"'{data}' has {before:,} rows, so there is no row {row:,}; the first is 1")
 
 
-def _batches_for(schema: Schema, source: Source, kept: Sequence[str] = ()) -> Iterator[RowBatch]:
-    """The columns of the fit and those to copy; DataError, naming the place, for infinite numbers and odd text."""
+def _read(schema: Schema, source: Source, kept: Sequence[str] = ()) -> Generator[RowBatch]:
+    """The columns of the fit and those to copy; in CSV these are text unless they are numbers of the fit."""
     schema.require(source.names)
     schema.warn_of_extra([name for name in source.names if name not in kept])
-    used = {column.name: column for column in schema.used}
-    texts = {name for name in (*used, *kept) if name not in used or used[name].text}
-    of = f" of {source.title}" if len(source.parts) == 1 else ""
-    for batch in read_ahead(source.batches([*dict.fromkeys([*used, *kept])], texts)):
+    used = {column.name: bool(column.text) for column in schema.used}
+    texts = {name for name in (*used, *kept) if used.get(name, True)}
+    return read_ahead(source.batches([*used, *(name for name in kept if name not in used)], texts))
 
-        def where(row: int, batch: RowBatch = batch) -> str:
-            return f" {batch.place(row)}{of}"
 
-        for name, column in used.items():
-            cells = batch.frame[name]
-            if cells.dtype.is_float():
-                require_finite(cells.to_numpy(), name, where)
-            elif column.text is False and not cells.dtype.is_numeric():
-                try:
-                    column.encode(cells)
-                except DataError as error:
-                    _, place = summarise_column(cells, batch.place).odd or ("", "")  # numbers as text have no odd cell
-                    file = f"{place.partition(' ')[2]}{of}" if place else source.title
-                    raise DataError(f"{file}: {error}") from error
-        yield batch
+def _encode(schema: Schema, batch: RowBatch, source: Source) -> Any:
+    """The rows as the model takes them; DataError, naming the first row that cannot be."""
+    try:
+        return schema.encode(batch.frame)
+    except DataError as error:
+
+        def ends_here(row: int, message: str = str(error)) -> bool:  # without that row another cell, or none, is odd
+            try:
+                schema.encode(batch.frame[: row + 1])
+            except DataError as found:
+                return str(found) == message
+            return False
+
+        with warnings.catch_warnings(action="ignore"):  # of unknown values, in rows before that one
+            place = batch.place(bisect_left(range(batch.rows.num_rows - 1), True, key=ends_here))
+        of = f" of {source.title}" if len(source.parts) == 1 else ""
+        raise DataError(f"{place.partition(' ')[2]}{of}: {error}") from error
 
 
 def _schema(classifier: Any) -> Schema:

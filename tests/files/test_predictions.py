@@ -105,8 +105,8 @@ PROBA = ["p(no)", "p(so)", "p(yes)"]
 def small_batches(monkeypatch):
     """Batches of a few rows."""
     monkeypatch.setattr(limits, "TABLE_BATCH_BYTES", 8 * 5 * 30)
+    monkeypatch.setattr(limits, "BATCH_BYTES", 8 * 5 * 30)
     monkeypatch.setattr(limits, "CSV_BLOCK_BYTES", 1500)
-    monkeypatch.setattr(limits, "ROW_GROUP", 100)
 
 
 def check(found, frame=NEW, clf=CLF):
@@ -118,17 +118,23 @@ def check(found, frame=NEW, clf=CLF):
 
 @pytest.mark.filterwarnings("ignore:the rows have columns")
 @pytest.mark.parametrize("written", ["csv", "parquet"])
-@pytest.mark.parametrize("read", ["csv", "parquet", "pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("read", ["csv", "parquet", "pandas", "polars", "pyarrow", "lazy", "stream", "folder", "list"])
 def test_any_source_to_any_file(read, written, tmp_path):
-    rows = {"csv": tmp_path / "rows.csv", "parquet": tmp_path / "rows.parquet", "pandas": NEW,
-            "polars": pl.from_pandas(NEW), "pyarrow": pa.Table.from_pandas(NEW)}[read]  # fmt: skip
+    arrow, halves = pa.Table.from_pandas(NEW, preserve_index=False), (NEW[:150], NEW[150:])
+    frames = {"pandas": NEW, "polars": pl.from_pandas(NEW), "pyarrow": arrow, "lazy": pl.from_pandas(NEW).lazy()}
+    frames |= {"stream": arrow.to_reader(70), "list": [*halves], "folder": tmp_path / "rows"}
+    rows = frames.get(read, tmp_path / f"rows.{read}")
     if read in ("csv", "parquet"):
         NEW.to_csv(rows, index=False) if read == "csv" else NEW.to_parquet(rows)
+    if read == "folder":
+        rows.mkdir()
+        for number, half in enumerate(halves):
+            half.to_parquet(rows / f"{number}.parquet")
     out = tmp_path / f"out.{written}"
     assert nb.predict_table(CLF, rows, keep=["id"], to=out) == ROWS
     check(pd.read_csv(out, dtype={"id": str}) if written == "csv" else pd.read_parquet(out))
     if written == "parquet":
-        assert pq.ParquetFile(out).num_row_groups == 4
+        assert pq.ParquetFile(out).num_row_groups > 1
 
 
 @pytest.mark.filterwarnings("ignore:the rows have columns")
@@ -144,6 +150,18 @@ def test_without_a_file_a_frame_of_the_same_library_comes_back(tmp_path):
     found = nb.predict_table(CLF, tmp_path / "rows.parquet", keep=["id"])
     assert isinstance(found, pa.Table)
     check(found.to_pandas())
+
+
+@pytest.mark.filterwarnings("ignore:the rows have columns")
+def test_a_query_is_closed_where_a_cell_is_refused():
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is an extra")
+    connection = duckdb.connect()
+    connection.register("rows", pa.Table.from_pandas(NEW, preserve_index=False))
+    check(nb.predict_table(CLF, connection.sql("select * from rows"), keep=["id"]).to_pandas())
+    query = "select * replace (if(id = '00350', 'inf', height) as height) from rows, range(50)"
+    with pytest.raises(ValueError, match=r"row [\d]+ of the query: column 'height' holds an infinite number") as error:
+        nb.predict_table(CLF, connection.sql(query))
+    assert connection.sql("select count(*) from rows").fetchall() == [(ROWS,)], error  # a reading that goes on locks it
 
 
 @pytest.mark.filterwarnings("ignore:the rows have columns")
@@ -195,7 +213,7 @@ def test_half_written_files_do_not_stay(ending, tmp_path):
     out = tmp_path / f"out.{ending}"
     out.write_text("before")
     bad = NEW.assign(height=NEW["height"].where(np.arange(ROWS) != 350, np.inf))
-    with pytest.raises(ValueError, match="column 'height' holds an infinite number in row 351 of"):
+    with pytest.raises(ValueError, match="row 351 of the data frame: column 'height' holds an infinite number"):
         nb.predict_table(CLF, bad[USED], to=out)
     assert out.read_text() == "before"
     assert [path.name for path in tmp_path.iterdir()] == [out.name]
@@ -225,7 +243,7 @@ def test_only_columns_that_are_not_kept_are_reported():
         ({"source": FRAME[["id", "flag"]]}, "the rows have no column 'height', 'colour', which the model was fitted"),
         (
             {"source": FRAME.assign(height="tall")},
-            "column 'height' holds text, 'tall', and the model was fitted to num",
+            "row 1 of the data frame: column 'height' holds text, 'tall', and the model was fitted to num",
         ),
         ({"source": {"height": [1.0]}}, "or a list of them, got a dict: fit arrays"),
         ({"source": pl.LazyFrame({"height": [1.0]})}, "the rows have no column 'colour', 'flag', which the model was"),

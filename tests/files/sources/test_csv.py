@@ -111,7 +111,8 @@ def test_every_door_names_the_line_of_a_bad_number(place, model):
     assert f"column 'a' holds {text} of 'odd.csv', which is not a number; change the cell" in stream
     (place / "odd.csv").write_text(GOOD.replace(ROWS[20], "1e999,2,u"))
     *tables, stream = sentences("odd.csv", model)
-    assert all("column 'a' holds an infinite number on line 22 of 'odd.csv'" in words for words in tables)
+    assert all("column 'a' holds an infinite number" in words for words in tables)
+    assert all("line 22 of 'odd.csv'" in words for words in tables)
     assert re.search(r"'odd.csv', line 22: block 'x', column 0: .*got inf", stream)
 
 
@@ -126,7 +127,8 @@ def test_every_door_names_the_row_of_an_infinite_number_in_parquet(model):
     frame.loc[20, "a"] = np.inf
     frame.to_parquet("odd.PARQUET")
     *tables, stream = sentences("odd.PARQUET", model)
-    assert all("column 'a' holds an infinite number in row 21 of 'odd.PARQUET'" in words for words in tables)
+    assert all("column 'a' holds an infinite number" in words for words in tables)
+    assert all("row 21 of 'odd.PARQUET'" in words for words in tables)
     assert re.search(r"'odd.PARQUET', row 21: block 'x', column 0: .*got inf", stream)
 
 
