@@ -14,6 +14,7 @@ Fits             fit_mle, fit_map, fit_posterior: closed forms; fit_nuts, bootst
 Predictions      predict_proba, predict_interval, log_joint and others are methods of every fit; decide, roll_up
 Held-out rows    leave_one_out, cross_validate; temper learns powers on them, against over-confidence;
                  stacking_weights average several fits
+Experiments      experiment: methods on the same splits of several sets, an Experiment; methods, forward
 What a fit says  explain, top_features, feature_inclusion, dependence, compare_evidence, num_parameters, linear_form,
                  quadratic_form, diagnose, to_arviz
 Parts of rows    sufficient_statistics, merge, subtract, discount, stream; prequential, fit_forgetting; predict_table

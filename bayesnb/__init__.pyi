@@ -7,6 +7,8 @@ from .arrays._typing import Array as Array
 from .arrays._typing import LabelsLike as LabelsLike
 from .arrays._typing import Rows as Rows
 from .arrays._typing import Table as Table
+from .comparison._contestants import methods as methods
+from .comparison._designs import forward as forward
 from .families import Bernoulli as Bernoulli
 from .families import Binomial as Binomial
 from .families import Categorical as Categorical
@@ -56,6 +58,8 @@ from .inspection._top_features import top_features as top_features
 from .model._naive_bayes import NaiveBayes as NaiveBayes
 from .recognition._from_numpyro import from_numpyro as from_numpyro
 from .recognition._user_program import NotNaiveBayes as NotNaiveBayes
+from .report._study import Experiment as Experiment
+from .report._study import experiment as experiment
 from .results._classifier import PointEstimate as PointEstimate
 from .results._classifier import Posterior as Posterior
 from .results._decisions import decide as decide

@@ -109,6 +109,8 @@ FAR_LABEL = 1024  # beyond all classes
 
 # A comparison
 TEST_SHARE, MOST_TEST_ROWS = 0.3, 20_000  # of the rows; those that are scored in each split unless more are asked for
+MOST_SCORED = 2000  # test rows of a study, whose losses are kept row by row
+POOL_SHARE = 0.5  # of the rows to draw training sets from; of larger sets the crossed interval is too short
 SPLIT_ROWS = 1_000_000  # of all splits together, if no number of splits is given
 TRIAL_ROWS = 5000  # the most for training in the fits that are timed before the comparison begins
 FEWEST_TIMES = 3  # whose median leaves out the first, which may include compilation

@@ -55,22 +55,28 @@ def default_repeats(num_rows: int) -> int:
 def stratified_split(y: Array, rng: np.random.Generator) -> Split:
     """Held-out rows, and the rest in an order in which every prefix has nearly the class proportions of the table.
 
-    The rows of a class of size m, in random order, get the times (0 + u) / m, (1 + u) / m, ... with one uniform u per
-    class, and all classes are merged by time. Every prefix then has each class's proportional number of rows to within
-    one, and so has the test set. A class with a single row is on either side with the right probability.
-
     Args:
         y: Labels [N], integers.
         rng: The random generator.
+    """
+    order = stratified_order(y, rng)
+    cut = len(y) - num_test_rows(len(y))
+    return Split(order[:cut], order[cut:])
+
+
+def stratified_order(y: Array, rng: np.random.Generator) -> Array:
+    """A random order of rows in which every part has nearly the class proportions of the table.
+
+    The rows of a class of size m, in random order, get the times (0 + u) / m, (1 + u) / m, ... with one uniform u per
+    class, and all classes are merged by time. Every prefix then has each class's proportional number of rows to within
+    one, and so have the last rows. A class with a single row is on either side of a cut with the right probability.
     """
     shuffled = rng.permutation(len(y))
     times = np.empty(len(y))
     for k in np.unique(y):
         members = shuffled[y[shuffled] == k]
         times[members] = (np.arange(len(members)) + rng.uniform()) / len(members)
-    order = np.argsort(times, kind="stable")
-    cut = len(y) - num_test_rows(len(y))
-    return Split(order[:cut], order[cut:])
+    return np.argsort(times, kind="stable")
 
 
 def choose_sizes(table: Table, sizes: Sequence[int] | None = None) -> tuple[int, ...]:
@@ -155,14 +161,15 @@ class Experiment:
         return self.table.rows(train[: self.sizes[-1]]), self.table.rows(test)
 
 
-def bayes_model(table: Table, *, laplace: bool = False) -> NaiveBayes:
+def bayes_model(table: Table, *, laplace: bool = False, smoothing: float = 1.0) -> NaiveBayes:
     """The model of a table.
 
     Args:
         table: The data.
         laplace: The prior of counts and of classes is Dirichlet(2), whose mode is Laplace's rule, instead of
             Dirichlet(1). The prior of numbers is the unit-information prior in either case.
+        smoothing: l of the features' priors, 1 by default; see ``Schema.likelihoods``.
     """
-    likelihoods = Schema(table.columns).likelihoods(1.0, laplace=laplace)
+    likelihoods = Schema(table.columns).likelihoods(smoothing, laplace=laplace)
     # a small training set may lack a class, so the number of classes is declared
     return NaiveBayes(likelihoods, class_concentration=2.0 if laplace else 1.0, num_classes=len(table.classes))

@@ -61,14 +61,14 @@ class Method:
     Attributes:
         prior: Its prior for counts and classes, in short; see `PRIOR_MEANINGS`.
         meaning: What it predicts with.
-        fit: Its fit to the rows X, y of an experiment.
+        fit: Its fit to rows X, y, of an ``Experiment`` or a ``DataSet`` of a study, which has the models.
         style: Its style in plots; None if plots leave it out, since more lines would overlap.
         most_rows: The training rows beyond which its time hardly grows; None if it grows with all.
     """
 
     prior: str
     meaning: str
-    fit: Callable[[Experiment, Any, Array], Any]
+    fit: Callable[[Any, Any, Array], Any]
     style: Style | None = None
     most_rows: int | None = None
 
@@ -194,11 +194,16 @@ ELSEWHERE = {
 def check_methods(methods: Sequence[str]) -> None:
     """Raise DataError for a method that a comparison does not have, or without the one all others are compared with."""
     for name in methods:
-        if name in COMPARED:
-            continue
-        if name in ("nuts", "fit_nuts"):
-            raise DataError("'nuts' is no method of a comparison: --nuts checks the exact posterior with it")
-        hint = f"; here it is called '{ELSEWHERE[name]}'" if name in ELSEWHERE else closest(name, COMPARED)
-        raise DataError(f"there is no method '{name}' among {', '.join(COMPARED)}{hint}")
+        require_method(name)
     if REFERENCE not in methods:
         raise DataError(f"the methods must include '{REFERENCE}', which the others are compared with: add it")
+
+
+def require_method(name: str) -> None:
+    """Raise DataError unless there is a method of this name."""
+    if name in COMPARED:
+        return
+    if name in ("nuts", "fit_nuts"):
+        raise DataError("'nuts' is no method of a comparison: --nuts checks the exact posterior with it")
+    hint = f"; here it is called '{ELSEWHERE[name]}'" if name in ELSEWHERE else closest(name, COMPARED)
+    raise DataError(f"there is no method '{name}' among {', '.join(COMPARED)}{hint}")

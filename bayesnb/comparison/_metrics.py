@@ -31,6 +31,9 @@ METRICS = {
     "accuracy": Metric("accuracy", "share of correct predictions", higher_is_better=True),
     "ece": Metric("ECE", "expected calibration error, 10 bins of the largest predicted probability"),
 }
+STUDY_METRICS = METRICS | {"auc": Metric("AUC", "area under the ROC curve, mean of each class against the rest", True)}
+"""Those that a study may have."""
+
 NUM_BINS = 10
 
 

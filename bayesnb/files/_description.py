@@ -332,11 +332,15 @@ def make_table(source: Source, target: str | None = None, overrides: Mapping[str
     Raises:
         DataError: if the target or an override does not fit the data, or no column is left to learn from.
     """
-    found = describe(source, target, overrides or {})
+    return read_table(describe(source, target, overrides or {}))
+
+
+def read_table(found: Description) -> Table:
+    """The table of all rows of a source that is described."""
     batches = map(found.labelled, found.source.batches(found.names, found.texts))
     X, y = jax.tree.map(stack_rows, *(found.encode(batch.rows, None)[:2] for batch in batches))
     return Table(
-        name=source.name,
+        name=found.source.name,
         target=found.target.name,
         X=X,
         y=y,

@@ -82,11 +82,11 @@ def cross_validate(
     resolved = [to_host(one).resolve(statistics=before[-1]) for one in models]
     if len({jax.tree.structure(one) for one in resolved}) > 1:
         raise ValueError("the models must have the same blocks, families and sizes; only hyperparameters may differ")
-    grid = _stack(resolved)
+    grid = stack(resolved)
     what = f"probabilities of {num_rows:,} rows and {num_classes:,} classes by {len(models):,} models"
     memory.require(8 * num_rows * len(models) * num_classes, what, "give fewer rows or models at once")
     table = np.empty((num_rows, len(models), num_classes))
-    scorer = grid.predictive_scorer if fit is fit_posterior else _untie(grid.with_sites(None)).likelihood_scorer
+    scorer = grid.predictive_scorer if fit is fit_posterior else untie(grid.with_sites(None)).likelihood_scorer
     grid_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(grid))
     for some in row_blocks(len(others), grid_bytes, block_bytes=limits.AT_ONCE_BYTES):
         tables = _tables_of_folds(grid, others[some], fit)
@@ -104,7 +104,7 @@ def cross_validate(
 
 def _tables_of_folds(grid: NaiveBayes, others: list[ModelStatistics], fit: Callable[..., Any]) -> list[Tables]:
     """For each fold, the tables that score rows by fits to the others, [N, G K]: G fits of K classes are one."""
-    tables, params = compute(_fold_tables, grid, _stack(others), formula=CLOSED_FORMS[fit])
+    tables, params = compute(_fold_tables, grid, stack(others), formula=CLOSED_FORMS[fit])
     if fit is fit_mle:
         for rest, of_fold in zip(others, _unstack(params, len(others)), strict=True):
             for of_model in _unstack(of_fold, len(of_fold["class_probs"])):
@@ -112,7 +112,7 @@ def _tables_of_folds(grid: NaiveBayes, others: list[ModelStatistics], fit: Calla
     return _unstack(tables, len(others))
 
 
-def _apart(model: NaiveBayes, found: Any) -> Any:
+def fit_apart(model: NaiveBayes, found: Any) -> Any:
     """A posterior whose classes are apart, so that several can be joined; or parameters by the model's own sites."""
     if not isinstance(found, NaiveBayes):
         return dict(model.own_params(found))
@@ -127,18 +127,18 @@ def _fold_tables(
     """The tables of each fold, with parameters by class, and for an MLE the parameters, to be checked."""
 
     def of_fold(rest: ModelStatistics) -> tuple[Tables, Sites | None]:
-        found = jax.vmap(lambda model: _apart(model, formula(model, rest)))(grid)
+        found = jax.vmap(lambda model: fit_apart(model, formula(model, rest)))(grid)
         if isinstance(found, NaiveBayes):
-            return _as_one(found, rest.num_classes).predictive_tables(), None
+            return as_one(found, rest.num_classes).predictive_tables(), None
         common = grid.common_sites()
         own = {site: value[:, None] if site in common else value for site, value in found.items()}
-        tables = _untie(grid.with_sites(None)).likelihood_tables(_as_one(own, rest.num_classes))
+        tables = untie(grid.with_sites(None)).likelihood_tables(as_one(own, rest.num_classes))
         return tables, found if formula is CLOSED_FORMS[fit_mle] else None
 
     return jax.vmap(of_fold)(others)
 
 
-def _untie(grid: NaiveBayes) -> NaiveBayes:
+def untie(grid: NaiveBayes) -> NaiveBayes:
     families = {name: _with_own_parameters(family) for name, family in grid.families.items()}
     return grid.with_hyperparameters(families, grid.class_concentration)
 
@@ -188,7 +188,7 @@ def _(family: Any) -> Any:
     return family._replace(**{family.may_be_common: family.choices[0]})
 
 
-def _as_one(tree: Any, num_classes: int) -> Any:
+def as_one(tree: Any, num_classes: int) -> Any:
     """Reshape leaves [G, K, ...], or [G, 1, ...] if classes share them, to [G K, ...]; leaves [G] are unchanged."""
 
     def of_leaf(leaf: Array) -> Array:
@@ -200,7 +200,7 @@ def _as_one(tree: Any, num_classes: int) -> Any:
     return jax.tree.map(of_leaf, tree)
 
 
-def _stack(trees: list[T]) -> T:
+def stack(trees: list[T]) -> T:
     return jax.tree.map(lambda *leaves: np.stack(leaves), *trees)
 
 

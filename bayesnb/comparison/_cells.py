@@ -1,0 +1,103 @@
+"""The cells of a study: what one fit scored on its test rows, and the key of its contents."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from bayesnb.comparison import _metrics as metrics
+from bayesnb.comparison._contestants import Contestant
+from bayesnb.comparison._data_sets import DataSet
+from bayesnb.comparison._experiment import Split
+from bayesnb.frames._series import Array
+
+BY_ROW: tuple[str, ...] = ("log_loss", "brier", "accuracy")
+"""The metrics that are means over rows; every fit is scored by all of them, which costs next to nothing."""
+
+
+class Place(NamedTuple):
+    """Where a cell stands in a study."""
+
+    data_set: str
+    split: int
+    size: int
+    method: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one fit scored.
+
+    Attributes:
+        values: The metrics that are defined, by name.
+        undefined: Why others are not, by name.
+        failed: Why there are none at all; empty if the fit succeeded.
+        impossible: The share of test rows whose true class got a probability below e^-87.3.
+        classes_missing: The number of classes without a training row.
+        loo_log_loss, log_evidence: Of an exact posterior, from its training rows.
+        seconds: Its share of the wall time.
+    """
+
+    values: dict[str, float] = field(default_factory=dict)
+    undefined: dict[str, str] = field(default_factory=dict)
+    failed: str = ""
+    impossible: float | None = None
+    classes_missing: int = 0
+    loo_log_loss: float | None = None
+    log_evidence: float | None = None
+    seconds: float = 0.0
+
+
+def keys_of(data: DataSet, split: Split, size: int, methods: Sequence[Contestant], seed: int) -> list[str]:
+    """For each method 32 hex digits that follow from rows, labels, split, size and method, and from nothing else."""
+    common = hashlib.blake2b(b"cell 1", digest_size=16)
+    common.update(data.fingerprint)
+    for rows in (split.train[:size], split.test):
+        common.update(rows.astype("<i8").tobytes() + b"|")
+    found = []
+    for method in methods:
+        own = common.copy()
+        own.update((method.identity if method.closed else f"{method.identity} seed {seed}").encode())
+        found.append(own.hexdigest())
+    return found
+
+
+def score(log_proba: Any, y: Array, num_classes: int, wanted: Collection[str]) -> tuple[Cell, Array]:
+    """The metrics of log p(y | x) [T, K] on test rows, and the losses by row, [3, T] in the order of ``BY_ROW``.
+
+    The loss of the accuracy is 1 for a wrong prediction. Values that are no probabilities give a failed cell.
+    """
+    nothing = np.full((len(BY_ROW), len(y)), np.nan)
+    found = np.asarray(log_proba)
+    if found.shape != (len(y), num_classes):
+        shape = f"{found.shape}, expected ({len(y)}, {num_classes}): a column for each class"
+        return Cell(failed=f"the log probabilities have the shape {shape}"), nothing
+    if np.isnan(found).any():
+        return Cell(
+            failed=f"{np.isnan(found).any(axis=1).mean():.1%} of the test rows have the probability NaN"
+        ), nothing
+    proba = np.exp(found)
+    if abs(proba.sum(axis=1) - 1).max(initial=0) > 1e-3:
+        return Cell(failed=f"probabilities of a row sum to {proba.sum(axis=1).max():.4g}, expected 1"), nothing
+    own, each = found[np.arange(len(y)), y], np.arange(len(y))
+    wrong = (found.argmax(axis=1) != y).astype(float)
+    brier = np.square(proba).sum(axis=1) - 2.0 * proba[each, y] + 1.0
+    losses = np.stack([-np.maximum(own, metrics.LOG_SMALLEST), brier, wrong])
+    values = {"log_loss": losses[0].mean(), "brier": brier.mean(), "accuracy": 1.0 - wrong.mean()}
+    undefined: dict[str, str] = {}
+    if "ece" in wanted:
+        values["ece"] = metrics.calibration_error(metrics.reliability_bins(found, y))
+    if "auc" in wanted:
+        absent = num_classes - len(np.unique(y))
+        if absent:
+            undefined["auc"] = f"{absent} of the {num_classes} classes have no test row"
+        else:
+            two = proba[:, 1] if num_classes == 2 else proba / proba.sum(axis=1, keepdims=True)
+            values["auc"] = roc_auc_score(y, two, multi_class="ovr")
+    impossible = float((own < metrics.LOG_SMALLEST).mean())
+    return Cell({name: float(value) for name, value in values.items()}, undefined, impossible=impossible), losses

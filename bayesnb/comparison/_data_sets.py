@@ -1,0 +1,185 @@
+"""The data sets of a study: each as a table with a model, and as the rows that other packages take."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import jax
+import joblib
+import numpy as np
+import pandas as pd
+from sklearn.utils import _safe_indexing as take
+
+from bayesnb.arrays._cells import is_sparse
+from bayesnb.comparison._experiment import bayes_model
+from bayesnb.files._description import Table, describe, read_table
+from bayesnb.files.sources._paths import BUILT_IN, as_pandas, of_frame, open_data
+from bayesnb.frames._series import Array, DataError, as_frame, closest
+from bayesnb.model._naive_bayes import NaiveBayes
+from bayesnb.rows._checks import check_shapes
+
+
+@dataclass(frozen=True, eq=False)
+class DataSet:
+    """Rows with their classes.
+
+    Attributes:
+        name: The user's name of the set.
+        table: The rows with a class, as blocks.
+        model: The model of all methods, if the user gave one; then ``table`` has the rows as its blocks.
+        given: The same rows as they were given, for methods of other packages.
+        places: The positions of these rows among those that were given.
+        names: The columns in order.
+        seed: The seed of methods that draw at random.
+    """
+
+    name: str
+    table: Table
+    model: NaiveBayes | None
+    given: Any
+    places: Array
+    names: tuple[str, ...]
+    seed: int
+
+    @property
+    def num_classes(self) -> int:
+        """K."""
+        return len(self.table.classes)
+
+    @cached_property
+    def bayes(self) -> NaiveBayes:
+        """The model of full Bayes."""
+        return bayes_model(self.table) if self.model is None else self.model
+
+    @cached_property
+    def laplace(self) -> NaiveBayes:
+        """The model of MAP."""
+        return bayes_model(self.table, laplace=True) if self.model is None else self.model
+
+    def rows(self, index: Array) -> tuple[Any, Array]:
+        """The features, as the model takes them, and the labels of some rows."""
+        X, y = self.table.rows(index)
+        return (X["x"] if self.model is not None and self.model.single else X), y
+
+    def given_rows(self, index: Array) -> Any:
+        """The features of some rows, as the user gave them."""
+        return take(self.given, index)
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """A hash of the rows, the labels and the model, the same for a frame and an array of the same numbers."""
+        found = hashlib.blake2b(digest_size=16)
+        for column in _columns(self.given):
+            found.update(np.ascontiguousarray(column).tobytes())
+        found.update(self.table.y.astype("<i8").tobytes())
+        if self.model is not None:
+            found.update(
+                joblib.hash(
+                    [str(jax.tree.structure(self.model)), *map(np.asarray, jax.tree.leaves(self.model))]
+                ).encode()
+            )
+        return found.digest()
+
+
+def read_sets(given: Any, seed: int) -> list[DataSet]:
+    """The data sets that a user gives, by name, or by their own names if they are files.
+
+    Raises:
+        DataError: for a set that is none of the forms that ``experiment`` takes, or whose rows do not fit.
+    """
+    if isinstance(given, str):
+        given = [given]
+    if isinstance(given, Sequence) and all(isinstance(one, str) for one in given):
+        given = {Path(one.split(":")[0]).stem: one for one in given}
+    if not isinstance(given, Mapping) or not given:
+        raise DataError(
+            "sets must be a dict such as {'iris': (X, y), 'adult': 'adult.csv:income'}, or a list of files, got "
+            f"{type(given).__name__}"
+        )
+    return [_read_set(str(name), one, seed) for name, one in given.items()]
+
+
+def _read_set(name: str, given: Any, seed: int) -> DataSet:
+    if isinstance(given, str | Path):
+        return _of_file(name, str(given), seed)
+    if isinstance(given, tuple) and len(given) == 3 and isinstance(given[0], NaiveBayes):
+        return _of_model(name, *given, seed)
+    if not isinstance(given, tuple) or len(given) != 2:
+        raise DataError(
+            f"set '{name}' must be (X, y), (frame, 'target'), (model, X, y) or the name of a file such as "
+            f"'adult.csv:income', got {type(given).__name__}"
+        )
+    X, y = given
+    frame: Any = as_frame(X)
+    if isinstance(y, str):
+        if frame is None or y not in frame.columns:
+            hint = "" if frame is None else closest(y, frame.columns)
+            raise DataError(f"set '{name}' has no column '{y}' for its classes{hint}")
+        X, y = frame.drop(y).to_native(), frame[y].to_numpy()
+        frame = as_frame(X)
+    if is_sparse(X):
+        raise DataError(
+            f"set '{name}' is a sparse matrix: give it with a model, (nb.NaiveBayes(nb.Multinomial()), X, y)"
+        )
+    X = X if frame is not None else np.asarray(X)
+    if frame is None and X.ndim != 2:
+        raise DataError(f"X of set '{name}' must have rows and columns, got shape {X.shape}")
+    y = np.asarray(y)
+    if y.shape != (len(X),):
+        raise DataError(f"y of set '{name}' must have one class for each of the {len(X)} rows, got shape {y.shape}")
+    places = np.flatnonzero(~pd.isna(y))
+    X, y = take(X, places), y[places]
+    kept: Any = as_frame(X)
+    plain = pd.DataFrame(X, columns=[f"x{d}" for d in range(X.shape[1])]) if kept is None else kept.to_pandas()
+    target = next(f"class{'_' * n}" for n in range(99) if f"class{'_' * n}" not in plain)
+    labels = (
+        pd.Series(y, plain.index) if y.dtype.kind in "iufb" else pd.Series(y.astype(str), plain.index, dtype=object)
+    )
+    table = read_table(describe(of_frame(name, plain.assign(**{target: labels})), target, {}))
+    return DataSet(name, table, None, X, places, (*plain.columns,), seed)
+
+
+def _of_file(name: str, given: str, seed: int) -> DataSet:
+    """A file, with the column of classes after a colon, or a set of scikit-learn."""
+    data, colon, target = given, "", ""
+    if given not in BUILT_IN and not Path(given).exists():
+        data, colon, target = given.rpartition(":")
+        data = data if colon else given
+    found = describe(open_data(data), target if colon else None, {})
+    batches = [as_pandas(found.labelled(batch)) for batch in found.source.batches(found.names, found.texts)]
+    rows = pd.concat(batches, ignore_index=True).drop(columns=found.target.name)
+    names = tuple(name for name in found.source.names if name in rows)
+    return DataSet(name, read_table(found), None, rows, np.arange(len(rows)), names, seed)
+
+
+def _of_model(name: str, model: NaiveBayes, X: Any, y: Any, seed: int) -> DataSet:
+    arrays = check_shapes(model.families, model.single, model.by_block(X))
+    y = np.asarray(y)
+    if y.dtype.kind not in "iu" or y.ndim != 1:
+        raise DataError(f"y of set '{name}', which has a model, must be integers 0..K-1, got {y.dtype} {y.shape}")
+    num_classes = model.num_classes or int(y.max()) + 1
+    table = Table(name, "class", arrays, y, tuple(map(str, range(num_classes))), ())
+    if model.num_classes is None:
+        families = model.families["x"] if model.single else model.families
+        model = NaiveBayes(families, class_concentration=model.class_concentration, num_classes=num_classes)
+    return DataSet(name, table, model, X, np.arange(len(y)), (), seed)
+
+
+def _columns(given: Any) -> Any:
+    """The bytes of each column; numbers as float64."""
+    if isinstance(given, Mapping):
+        for name in sorted(given):
+            yield from _columns(given[name])
+    elif is_sparse(given):
+        yield np.frombuffer(joblib.hash(given.tocsr()).encode(), np.uint8)
+    elif (frame := as_frame(given)) is None:
+        yield from np.ascontiguousarray(np.asarray(given, np.float64).T)
+    else:
+        for cells in frame.to_pandas().items():
+            numeric = cells[1].dtype.kind in "iufb"
+            yield cells[1].to_numpy(np.float64) if numeric else pd.util.hash_array(cells[1].astype(object).to_numpy())

@@ -1,0 +1,82 @@
+"""What a user may give as a data set, and the hash of its contents."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_array_equal
+
+import bayesnb as nb
+from bayesnb.comparison._data_sets import read_sets
+from bayesnb.frames._series import DataError
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(40, 3))
+Y = np.arange(40) % 2
+
+
+def read(**given):
+    return read_sets(given, seed=0)[0]
+
+
+def test_a_frame_and_its_numpy_twin_have_one_hash_and_one_table():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    twins = read(s=(X, Y)), read(s=(frame, Y)), read(s=(pl.from_pandas(frame), Y)), read(s=(frame.assign(y=Y), "y"))
+    assert len({one.fingerprint for one in twins}) == 1
+    for one in twins:
+        assert_array_equal(one.table.X["numeric"], X)
+        assert_array_equal(one.table.y, Y)
+
+
+def test_one_changed_cell_label_or_prior_is_another_hash():
+    changed, labels = X.copy(), Y.copy()
+    changed[7, 1] += 1e-9
+    labels[7] = 1 - labels[7]
+    model = nb.NaiveBayes(nb.Normal())
+    hashes = [read(s=one).fingerprint for one in ((X, Y), (changed, Y), (X, labels), (model, X, Y))]
+    hashes.append(read(s=(nb.NaiveBayes(nb.Normal(strength=2.0)), X, Y)).fingerprint)
+    assert len({*hashes}) == 5
+
+
+def test_rows_without_a_class_are_left_out_and_the_places_of_the_others_kept():
+    y = pd.Series(np.where(np.arange(40) == 3, None, np.where(Y, "yes", "no")))
+    data = read(s=(X, y))
+    assert_array_equal(data.places, np.delete(np.arange(40), 3))
+    assert data.table.classes == ("no", "yes")
+    assert_array_equal(data.given_rows(np.array([3])), X[[4]])
+
+
+def test_a_file_names_its_classes_after_a_colon(tmp_path):
+    path = tmp_path / "small.csv"
+    pd.DataFrame({"kind": np.where(Y, "b", "a"), "size": X[:, 0], "town": np.where(X[:, 1] > 0, "x", "y")}).to_csv(
+        path, index=False
+    )
+    (data,) = read_sets([f"{path}:kind"], seed=0)
+    assert (data.name, data.table.classes, data.names) == ("small", ("a", "b"), ("size", "town"))
+    assert [*data.given_rows(np.arange(2)).columns] == ["size", "town"]
+
+
+def test_a_model_comes_with_its_rows():
+    data = read(s=(nb.NaiveBayes(nb.Poisson()), np.arange(80).reshape(40, 2) % 5, Y))
+    assert data.bayes is data.laplace
+    assert data.bayes.num_classes == 2
+    assert data.rows(np.arange(3))[0].shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (7, "sets must be a dict such as"),
+        ({}, "sets must be a dict such as"),
+        ({"s": X}, r"set 's' must be \(X, y\)"),
+        ({"s": (X, Y[:-1])}, "must have one class for each of the 40 rows"),
+        ({"s": (X[:, 0], Y)}, "must have rows and columns"),
+        ({"s": (pd.DataFrame({"size": [1.0]}), "sise")}, "no column 'sise' for its classes; did you mean 'size'"),
+        ({"s": "nowhere.csv:y"}, "there is no file 'nowhere.csv'"),
+        ({"s": (X, RNG.normal(size=40))}, "is a measurement"),
+        ({"s": (nb.NaiveBayes(nb.Normal()), X, Y.astype(str))}, "must be integers"),
+    ],
+)
+def test_other_sets_are_refused_in_a_sentence(given, words):
+    with pytest.raises(DataError, match=words):
+        read_sets(given, seed=0)

@@ -1,0 +1,131 @@
+"""What a study says of its cells: the tidy frame, scores, ranks, splits; and arguments that do not fit."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris
+
+import bayesnb as nb
+from bayesnb.frames._series import DataError
+
+X, Y = load_iris(return_X_y=True)
+SETS = {"iris": (X, Y), "three": (X[::-1, :3], Y[::-1])}
+
+
+@pytest.fixture(scope="module")
+def study():
+    return nb.experiment(
+        SETS, ["MLE", "full Bayes", ("odd", odd)], sizes=[16, 64], splits=4, metrics=["log_loss", "auc"]
+    )
+
+
+def odd(model, X, y):
+    if len(y) == 64:
+        raise ValueError("too many rows")
+    return nb.fit_map(model, X, y)
+
+
+def test_the_frame_is_tidy_and_goes_through_other_formats(study, tmp_path):
+    frame = study.frame()
+    assert (
+        len(frame) == 2 * 4 * 2 * 3 * 2 == len(frame.drop_duplicates(["data_set", "split", "size", "method", "metric"]))
+    )
+    assert frame["key"].nunique() == 48
+    assert {*frame["status"]} == {"ok", "failed"}
+    assert (frame["value"].isna() == (frame["status"] != "ok")).all()
+    frame.to_parquet(tmp_path / "frame.parquet")
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "frame.parquet"), frame)
+    pd.testing.assert_frame_equal(pl.from_pandas(frame).to_pandas(), frame)
+
+
+def test_scores_are_means_over_splits_and_missing_where_a_split_failed(study):
+    frame = study.frame().query("size == 16 and metric == 'log_loss'")
+    of_odd = frame.query("data_set == 'iris' and method == 'odd'")["value"]
+    assert_allclose(study.scores(size=16).loc["iris", "odd"], of_odd.mean())
+    assert study.scores().isna().sum().tolist() == [0, 0, 2]
+    assert study.scores("auc", 16).loc["iris"].min() > 0.9
+
+
+def test_ranks_of_failures_are_the_worst_or_none(study):
+    assert study.ranks().loc["iris", "odd"] == 3
+    assert np.isnan(study.ranks(failures="nan").loc["iris", "odd"])
+    assert study.ranks("auc", 16).sum(axis=1).tolist() == [6, 6]
+
+
+def test_losses_average_to_the_scores(study):
+    losses = study.losses("iris", 16, "MLE")
+    assert losses.shape == (4, study.num_test("iris")) == (4, 45)
+    frame = study.frame().query("data_set == 'iris' and size == 16 and method == 'MLE' and metric == 'log_loss'")
+    assert_allclose(losses.mean(axis=1), frame["value"], rtol=1e-6)
+
+
+def test_cost_and_failures(study):
+    cost = study.cost().set_index(["data_set", "method"])
+    assert cost.loc[("iris", "MLE"), "rows"] == 4 * (16 + 64)
+    assert {*study.failures()["reason"]} == {"ValueError: too many rows"}
+    assert "16 of them failed" not in repr(study)
+    assert "8 of them failed" in repr(study)
+
+
+def test_left_out_predictions_are_exact(study):
+    found = study.left_out("iris")
+    model = nb.NaiveBayes({"numeric": nb.Normal()}, num_classes=3)
+    table = nb.leave_one_out(model, {"numeric": X}, Y)
+    assert_allclose(found["full Bayes"], table[np.arange(150), Y], rtol=1e-9)
+    rest = np.arange(1, 150)
+    alone = nb.fit_mle(nb.NaiveBayes(nb.Normal()), X[rest], Y[rest]).predict_log_proba(X[:1])[0, Y[0]]
+    assert_allclose(found["MLE"][0], alone, rtol=1e-4)  # the smallest variance is that of all rows
+    assert [*found] == ["MLE", "full Bayes"]
+
+
+def test_cells_are_counted_down():
+    told = []
+    nb.experiment(
+        {"iris": (X, Y)}, ["MLE"], sizes=[16], splits=2, on_cell=lambda place, left: told.append((*place, left))
+    )
+    assert told == [("iris", 0, 16, "MLE", 1), ("iris", 1, 16, "MLE", 0)]
+
+
+def test_splits_are_positions_in_the_rows_that_were_given():
+    y = np.where(np.arange(150) < 3, None, Y.astype(object))
+    study = nb.experiment({"iris": (X, y)}, ["MLE"], sizes=[16], splits=2)
+    (first, _) = study.splits("iris")
+    assert_array_equal(np.sort(np.r_[first.train, first.test]), np.arange(3, 150))
+
+
+def test_rows_that_repeat_are_warned_of():
+    twice = np.tile(X[:60] + np.arange(4) * np.pi, (2, 1)), np.tile(Y[:60], 2)
+    with pytest.warns(UserWarning, match="of the test rows are among the training rows too"):
+        nb.experiment({"twice": twice}, ["MLE"], sizes=[16], splits=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"metrics": ["logloss"]}, "no metric 'logloss' .*; did you mean 'log_loss'"),
+        ({"metrics": []}, "no metric ''"),
+        ({"sizes": [16, 400]}, "set 'iris' has 105 rows to train on .* fewer than the size 400"),
+        ({"splits": 0}, "splits must be a positive int"),
+        ({"seed": -1}, "seed must be a whole number"),
+        ({"design": "crosed"}, "did you mean 'crossed'"),
+        ({"groups": {"irs": Y}}, "groups are by set, and there is no set 'irs'"),
+        ({"methods": ["full bayes!"]}, "there is no method 'full bayes!'"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused_in_a_sentence(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        nb.experiment(**{"sets": {"iris": (X, Y)}, "methods": ["MLE"], **arguments})
+
+
+def test_questions_that_do_not_fit_are_refused_in_a_sentence(study):
+    for ask, words in (
+        (lambda: study.scores("brier"), "has the metrics log_loss, auc, not 'brier'"),
+        (lambda: study.scores(size=17), "no set has training sets of 17 rows: the sizes are 16, 64"),
+        (lambda: study.splits("irs"), "no set 'irs' among iris, three; did you mean 'iris'"),
+        (lambda: study.losses("iris", 16, "MLE", "auc"), "'auc' is no mean over test rows"),
+        (lambda: study.ranks(failures="best"), "failures must be 'worst' or 'nan'"),
+    ):
+        with pytest.raises(DataError, match=words):
+            ask()
