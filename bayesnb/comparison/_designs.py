@@ -41,8 +41,8 @@ def forward(splits: int = 10, *, test_rows: int | None = None) -> Any:
         >>> import numpy as np, bayesnb as nb
         >>> X, y = np.arange(40.0)[:, None] % 7, np.arange(40) % 2
         >>> study = nb.experiment({"days": (X, y)}, ["MLE"], sizes=[20], splits=nb.forward(3, test_rows=4))
-        >>> [(split.train[:20].max(), split.test.tolist()) for split in study.splits("days")]
-        [(27, [28, 29, 30, 31]), (31, [32, 33, 34, 35]), (35, [36, 37, 38, 39])]
+        >>> [(split.train[:3].tolist(), split.test.tolist()) for split in study.splits("days")]
+        [([27, 26, 25], [28, 29, 30, 31]), ([31, 30, 29], [32, 33, 34, 35]), ([35, 34, 33], [36, 37, 38, 39])]
     """
     check_counts(splits=splits, test_rows=1 if test_rows is None else test_rows)
     return Forward(splits, test_rows)

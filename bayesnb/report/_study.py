@@ -20,6 +20,8 @@ from bayesnb.comparison._cells import BY_ROW, Place
 from bayesnb.comparison._contestants import read_methods
 from bayesnb.comparison._data_sets import DataSet, read_sets
 from bayesnb.comparison._designs import CROSSED, RESPLIT, Design, Forward, check_sizes, make_design
+from bayesnb.comparison._differences import differences
+from bayesnb.comparison._elpd import elpd_data
 from bayesnb.comparison._experiment import Split
 from bayesnb.comparison._journal import Journal, open_journal
 from bayesnb.comparison._metrics import STUDY_METRICS
@@ -74,10 +76,9 @@ def experiment(
 
     Example:
         >>> import bayesnb as nb
-        >>> study = nb.experiment("iris", ["MLE", "full Bayes"], sizes=[16, 64], splits=5)
-        >>> scores = study.scores("log_loss", size=16)
-        >>> bool(scores.loc["iris", "full Bayes"] < scores.loc["iris", "MLE"])
-        True
+        >>> study = nb.experiment("wine", ["MLE", "full Bayes"], sizes=[16, 64], splits=5)
+        >>> study.scores("log_loss", size=16).round(2).to_dict("index")
+        {'wine': {'MLE': 4.64, 'full Bayes': 0.31}}
     """
     metrics = _check_metrics(metrics)
     if not isinstance(splits, Forward):
@@ -134,9 +135,9 @@ class Experiment:
         >>> import bayesnb as nb
         >>> study = nb.experiment("wine", ["MLE", "full Bayes"], sizes=[20], splits=3)
         >>> study
-        Experiment(1 sets, 2 methods, 6 cells, 0 of them failed)
-        >>> study.frame()[["data_set", "split", "size", "method", "metric", "status"]].iloc[0].to_list()
-        ['wine', 0, 20, 'MLE', 'log_loss', 'ok']
+        Experiment(sets=1, methods=2, cells=6, failed=0)
+        >>> study.frame()[["data_set", "method", "metric", "status"]].iloc[0].to_list()
+        ['wine', 'MLE', 'log_loss', 'ok']
     """
 
     def __init__(
@@ -152,10 +153,8 @@ class Experiment:
         self._designs, self._keys, self._journal, self._plan = designs, keys, journal, plan
 
     def __repr__(self) -> str:
-        return (
-            f"Experiment({len(self.sets)} sets, {len(self.methods)} methods, {len(self._keys):,} cells, "
-            f"{sum(bool(self._journal[key].failed) for key in self._keys.values()):,} of them failed)"
-        )
+        failed = sum(bool(self._journal[key].failed) for key in self._keys.values())
+        return f"Experiment(sets={len(self.sets)}, methods={len(self.methods)}, cells={len(self._keys)}, {failed=})"
 
     @property
     def sets(self) -> list[str]:
@@ -264,6 +263,21 @@ class Experiment:
         ]
         frame = pd.DataFrame(rows, columns=["data_set", "method", "fits", "rows", "seconds"])
         return frame.groupby(["data_set", "method"], sort=False).sum().reset_index()
+
+    def differences(self, reference: str, *, metric: str = "log_loss", rope: float = 0.01, **how: Any) -> pd.DataFrame:
+        """Each method less the ``reference``, by set and size and over sets: mean, interval, P(worse, equal, better).
+
+        Args:
+            reference: One of the methods.
+            metric: One of the metrics.
+            rope: The difference up to which two methods count as equal.
+            how: ``size``, of training sets; ``over``, "signed rank" or "hierarchical"; ``seed`` of the draws over sets.
+        """
+        return differences(self, reference, metric=metric, rope=rope, **how)
+
+    def elpd(self, data_set: str) -> dict[str, Any]:
+        """Exact leave-one-out on all rows of a set by each closed form, as ArviZ's ``compare`` takes it."""
+        return {method: elpd_data(found) for method, found in self.left_out(data_set).items()}
 
     def left_out(self, data_set: str) -> dict[str, Array]:
         """log p(y_i | x_i, D without i) of every row of a set, [N], for the methods with closed forms, exactly."""

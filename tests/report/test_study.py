@@ -65,8 +65,7 @@ def test_cost_and_failures(study):
     cost = study.cost().set_index(["data_set", "method"])
     assert cost.loc[("iris", "MLE"), "rows"] == 4 * (16 + 64)
     assert {*study.failures()["reason"]} == {"ValueError: too many rows"}
-    assert "16 of them failed" not in repr(study)
-    assert "8 of them failed" in repr(study)
+    assert repr(study) == "Experiment(sets=2, methods=3, cells=48, failed=8)"
 
 
 def test_left_out_predictions_are_exact(study):
@@ -129,3 +128,10 @@ def test_questions_that_do_not_fit_are_refused_in_a_sentence(study):
     ):
         with pytest.raises(DataError, match=words):
             ask()
+
+
+def test_elpd_and_differences_are_those_of_the_cells(study):
+    assert_allclose(study.elpd("iris")["full Bayes"].elpd_loo, study.left_out("iris")["full Bayes"].sum())
+    table = study.differences("MLE", size=16, rope=0.0).set_index(["data_set", "method"])
+    gap = study.losses("iris", 16, "full Bayes") - study.losses("iris", 16, "MLE")
+    assert_allclose(table.loc[("iris", "full Bayes"), "mean"], gap.mean(), rtol=1e-6)
