@@ -34,8 +34,9 @@ from bayesnb.fits._mixture_proportions import (
     spread,
     spread_points,
 )
-from bayesnb.results._classifier import Classifier, class_probs, unwrap
+from bayesnb.results._classifier import Classifier, class_probs
 from bayesnb.results._intervals import Interval, tails
+from bayesnb.results._unwrap import unwrap
 from bayesnb.rows import _arguments as arguments
 
 Fit = TypeVar("Fit", bound=Classifier | Estimator)

@@ -26,7 +26,8 @@ from bayesnb.fits._empirical import EmpiricalPosterior
 from bayesnb.forests._posterior import ForestPosterior
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.numerics._dirichlet import log_multivariate_beta_ratio
-from bayesnb.results._classifier import Classifier, Posterior, unwrap_pipeline
+from bayesnb.results._classifier import Classifier, Posterior
+from bayesnb.results._unwrap import unwrap_pipeline
 from bayesnb.rows import _arguments as arguments
 from bayesnb.rows._sufficient_statistics import same_sums
 

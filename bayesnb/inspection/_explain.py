@@ -38,9 +38,10 @@ from bayesnb.numerics import _dirichlet as dirichlet
 from bayesnb.numerics import _stable as stable
 from bayesnb.numerics._log_prob import NO_CLASS, LogProb
 from bayesnb.results import _intervals as intervals
-from bayesnb.results._classifier import Classifier, PointEstimate, Posterior, class_probs, unwrap_pipeline
+from bayesnb.results._classifier import Classifier, PointEstimate, Posterior, class_probs
 from bayesnb.results._combine import has_word_terms, mixture_terms, raise_class_probs, sum_terms
 from bayesnb.results._draws import Draws
+from bayesnb.results._unwrap import unwrap_pipeline
 from bayesnb.rows import _arguments as arguments
 from bayesnb.rows._checks import columns_in, count_rows
 

@@ -41,8 +41,9 @@ from bayesnb.families.parts._bins import centres_of
 from bayesnb.inspection import _display_names as names
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.numerics import _covariances as covariances
-from bayesnb.results._classifier import Classifier, PointEstimate, Posterior, class_probs, unwrap_pipeline
+from bayesnb.results._classifier import Classifier, PointEstimate, Posterior, class_probs
 from bayesnb.results._combine import has_word_terms, raise_terms
+from bayesnb.results._unwrap import unwrap_pipeline
 from bayesnb.rows import _arguments as arguments
 
 

@@ -20,9 +20,10 @@ from bayesnb.inspection._compare_evidence import is_continuous
 from bayesnb.inspection._explain import explain, without_dependence
 from bayesnb.inspection._explanation import Explanation
 from bayesnb.plots._style import AGAINST, FOR, NEUTRAL, escape_dollars, heading, shorten
-from bayesnb.results._classifier import Classifier, Posterior, unwrap_pipeline
+from bayesnb.results._classifier import Classifier, Posterior
 from bayesnb.results._combine import has_word_terms
 from bayesnb.results._intervals import tails
+from bayesnb.results._unwrap import unwrap_pipeline
 from bayesnb.rows._checks import num_parts
 
 if TYPE_CHECKING:

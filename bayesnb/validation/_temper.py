@@ -41,8 +41,9 @@ from bayesnb.families._views import power_groups
 from bayesnb.forests._posterior import ForestPosterior
 from bayesnb.forests._stacked import StackedPosterior
 from bayesnb.frames._classes import codes_among, plain_labels
-from bayesnb.results._classifier import Posterior, unwrap
+from bayesnb.results._classifier import Posterior
 from bayesnb.results._combine import Powers
+from bayesnb.results._unwrap import unwrap
 from bayesnb.rows import _arguments as arguments
 from bayesnb.rows._labelled_rows import LabelledRows, label_rows
 from bayesnb.validation import _temper_in_jax as temper_in_jax
