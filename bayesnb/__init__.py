@@ -17,6 +17,8 @@ Held-out rows    leave_one_out, cross_validate; temper learns powers on them, ag
 Experiments      experiment: methods on the same splits of several sets, an Experiment; methods, forward
 What a fit says  explain, top_features, feature_inclusion, dependence, compare_evidence, num_parameters, linear_form,
                  quadratic_form, diagnose, to_arviz
+Does the prior   decide_set: decisions that no prior of a set changes; robustness: how many pseudo-rows change one;
+matter?          predict_bounds of a posterior
 Parts of rows    sufficient_statistics, merge, subtract, discount, stream; prequential, fit_forgetting; predict_table
 Elsewhere        estimate_class_probs: other frequencies of classes
 Types            Rows, Table, LabelsLike, Array, for the signatures of your own functions; bayesnb.results: what

@@ -70,6 +70,8 @@ from .rows._model_statistics import discount as discount
 from .rows._model_statistics import merge as merge
 from .rows._model_statistics import subtract as subtract
 from .rows._sufficient_statistics import sufficient_statistics as sufficient_statistics
+from .sensitivity._decide_set import decide_set as decide_set
+from .sensitivity._robustness import robustness as robustness
 from .sklearn._estimator import NaiveBayesClassifier as NaiveBayesClassifier
 from .validation._cross_validate import cross_validate as cross_validate
 from .validation._leave_one_out import leave_one_out as leave_one_out

@@ -5,7 +5,8 @@ given to the function as it is. (A random key decides nothing, unless it is trac
 
 - ``compute`` for small arrays, such as statistics and parameters: little work is done by numpy at once, much compiled;
 - ``interpret`` for arrays of any size whose shapes vary, such as blocks of rows: numpy does all, nothing is compiled;
-- ``compute_rows`` for all rows: ``compute`` of blocks of a few sizes, so that memory is bounded.
+- ``compute_rows`` for all rows: ``compute`` of blocks of a few sizes, so that memory is bounded;
+- ``compute_in_threads`` for rows that are long work: the same in threads, whose numbers stay in cache.
 
 Give functions of a module and hashable static arguments: a new function is traced, or compiled, at every call.
 
@@ -26,7 +27,7 @@ from jax.sharding import SingleDeviceSharding
 
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import dense, part_of
-from bayesnb.arrays._loops import require_jax, row_blocks
+from bayesnb.arrays._loops import in_threads, require_jax, row_blocks
 from bayesnb.arrays._placement import (
     Array,
     is_traced,
@@ -86,6 +87,19 @@ def compute_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any, **
         answer = compute(function, *args, block, **static)
         parts.append(jax.tree.map(lambda a, size=size: a[:size], answer))
     return parts[0] if len(parts) == 1 else jax.tree.map(lambda *pieces: np.concatenate(pieces), *parts)
+
+
+def compute_in_threads(function: Callable[..., Any], args: tuple[Any, ...], x: Any, numbers: int) -> Any:
+    """As ``compute_rows``, with blocks in threads: of rows that need so many ``numbers`` each, in cache together."""
+    if not on_host(args, x):
+        return function(*args, x)
+    num_rows = jax.tree.leaves(x)[0].shape[0]
+    blocks = row_blocks(num_rows, 8 * numbers, block_bytes=limits.IN_CACHE) or [slice(0, 0)]
+
+    def of_block(rows: slice) -> Any:
+        return compute_rows(function, args, jax.tree.map(lambda a: part_of(a, rows), x))
+
+    return jax.tree.map(lambda *pieces: np.concatenate(pieces), *in_threads(of_block, blocks))
 
 
 @promote_dtypes

@@ -25,6 +25,7 @@ from bayesnb.jaxpr_numpy import has_numpy_form
 from bayesnb.model._naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics._log_prob import LogProb, logsumexp
 from bayesnb.primitives.products._linear_scores import Score, prepare_likelihood
+from bayesnb.results import _bounds as bounds
 from bayesnb.results import _generate as generate
 from bayesnb.results import _intervals as intervals
 from bayesnb.results._combine import Powers, check_powers, raise_to_powers
@@ -348,6 +349,16 @@ class Posterior(Classifier):
             ({'x': array([0.5])}, {'x': array([1., 0.])})
         """
         return replace(self, **check_powers(self.prior, powers, length_exponents, class_power))
+
+    def predict_bounds(self, X: Rows, s: float = 1.0, prior: str | None = None) -> Interval:
+        """Bounds of p(y = k | x) over priors, ``low`` and ``high`` [N, K]: every site has s pseudo-rows of its own.
+
+        A site is a class's parameter of a column, or the class probabilities. Its pseudo-rows, of any content, are
+        added to the fit, or with ``prior="vacuous"`` are in the place of its prior: the imprecise Dirichlet model.
+        Both ends are attained. Of a default fit, the bounds are those of its part without dependence. Walley (1996);
+        the formula: docs/theory/robustness.md. ValueError for a negative or infinite s.
+        """
+        return bounds.predict_bounds(self, X, s, prior)
 
     @answers_cpu_rows
     def log_joint(self, X: Rows) -> Array:

@@ -36,6 +36,7 @@ from bayesnb.arrays._compute import compute, compute_rows
 from bayesnb.arrays._placement import Array, leading_size, on_host
 from bayesnb.families import Histogram, Multinomial
 from bayesnb.families._base import Family, Score
+from bayesnb.families._categorical import LookupFamily
 from bayesnb.families._views import Views, by_view, start_powers
 from bayesnb.families.priors._normal_inverse_gamma import raise_student
 from bayesnb.model._naive_bayes import NaiveBayes, Sites, joint, joint_score
@@ -183,7 +184,7 @@ def raise_block(family: Any, powers: Array) -> Score:
     if isinstance(tables, Student):
         return family.predictive_scorer(raise_student(tables, powers))
     if tables is not None:
-        return _from_category_logs(family, tables, _category_logs(tables) * _of_categories(family, powers))
+        return score_categories(family, LogProb(_category_logs(tables) * _of_categories(family, powers), None))
     return lambda x: LogProb(compute_rows(_sum_raised, (family, powers), x), None)
 
 
@@ -201,7 +202,7 @@ def mix_block(family: Family, pooled: Family, log_odds: Array) -> Score:
         odds = _of_categories(family, log_odds)
         depends = scipy.special.log_expit(odds) + _category_logs(tables)
         free = scipy.special.log_expit(-odds) + _category_logs(of_pooled)
-        return _from_category_logs(family, tables, np.logaddexp(depends, free))
+        return score_categories(family, LogProb(np.logaddexp(depends, free), None))
     return lambda x: LogProb(compute_rows(_sum_mixed, (family, pooled, log_odds), x), None)
 
 
@@ -226,12 +227,19 @@ def _category_logs(tables: Linear | LogProb) -> Array:
     return np.stack([failure, failure + tables.coefficients[0]], axis=-1).reshape(len(failure), -1)
 
 
-def _from_category_logs(family: Family, tables: Linear | LogProb, logs: Array) -> Score:
-    """The score of rows by other log probabilities of the categories, [K, S]."""
-    if isinstance(tables, LogProb):
-        return family.predictive_scorer(LogProb(logs, None))
-    failure, success = logs[:, ::2], logs[:, 1::2]
-    return family.predictive_scorer(Linear((success - failure,), failure))
+@singledispatch
+def score_categories(family: Any, logs: LogProb) -> Score:
+    """The score of rows by other log probabilities of the categories, [K, S]; by default of two a column."""
+    failure, success = logs.finite[:, ::2], logs.finite[:, 1::2]
+    table = Linear((success - failure,), failure)
+    if logs.zeros is not None:
+        always, never = logs.zeros[:, ::2], logs.zeros[:, 1::2]
+        table = table._replace(zeros=(never - always,), zero_offset=always)
+    score: Score = family.predictive_scorer(table)
+    return score
+
+
+score_categories.register(LookupFamily, lambda family, logs: family.predictive_scorer(logs))
 
 
 @singledispatch

@@ -1,0 +1,100 @@
+"""How many pseudo-rows change a decision: golden numbers, refits with exactly those rows, and copies."""
+
+import jax
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import bayesnb as nb
+from tests.sensitivity.credal_sets import fitted, read, tables
+
+X, Y = tables(rows=24)
+POST = fitted(X, Y)
+NEW = tables(1, rows=30)[0]
+
+LENSES = [0.2137, 0.9323, 0.6873, 1.4144, 1.1365, 0.3100, 1.1642, 0.3654, 0.5748, 0.0362, 0.1055, 0.2137]
+
+
+def test_golden_numbers(data):
+    post, rows, _ = read(data, "contact-lenses", 3)
+    assert_allclose(nb.robustness(post, rows, prior="vacuous").s_star, LENSES, atol=6e-5)
+    post, rows, _ = read(data, "iris", 3)
+    found = nb.robustness(post, rows, prior="vacuous").s_star
+    assert_allclose(np.quantile(found, [0, 0.25, 0.5, 0.75, 1]), [0.016, 20.74, 25.63, 29.21, 39.36], atol=6e-3)
+    assert (found > 1).sum() == 74
+    post, rows, _ = read(data, "glass", 7)
+    found = nb.robustness(post, rows, prior="vacuous").s_star
+    assert ((found > 1).sum(), (found == 0).sum()) == (55, 16)  # a cell that the class lacks
+
+
+@pytest.mark.parametrize("family", [nb.Categorical(3), nb.Bernoulli(), nb.Categorical(3, concentration=0.3)], ids=str)
+def test_a_refit_with_these_rows_changes_the_decision_and_with_fewer_it_does_not(family):
+    rows = np.minimum(NEW, 1) if isinstance(family, nb.Bernoulli) else NEW
+    known = np.minimum(X, 1) if isinstance(family, nb.Bernoulli) else X
+    model = nb.NaiveBayes(family, num_classes=3)
+    found = nb.robustness(nb.fit_posterior(model, known, Y), rows)
+    for n, row in enumerate(rows[:10]):
+        unlike = (row + 1) % (2 if isinstance(family, nb.Bernoulli) else 3)
+        more, labels = [*known, row, unlike], [*Y, found.rivals[n], found.labels[n]]
+
+        def odds(s, n=n, row=row, more=more, labels=labels):
+            shares = found.support[n], 1.0 - found.support[n]
+            weight = [1.0] * len(Y) + [s * share for share in shares]
+            fit = nb.fit_posterior(model, more, labels, sample_weight=weight)
+            logs = fit.predict_log_proba(row[None])[0]
+            return logs[found.labels[n]] - logs[found.rivals[n]]
+
+        assert abs(odds(found.s_star[n])) < 1e-6
+        assert odds(0.99 * found.s_star[n]) > 0 > odds(1.01 * found.s_star[n])
+
+
+@pytest.mark.parametrize("prior", [None, "vacuous"])
+def test_it_is_where_the_set_grows(prior):
+    found = nb.robustness(POST, NEW, prior).s_star
+    for n, s in enumerate(found):
+        if s > 0:
+            sizes = [nb.decide_set(POST, NEW[n : n + 1], s * f, prior=prior).sizes[0] for f in (1 - 1e-6, 1 + 1e-6)]
+            assert sizes == [1, 2]
+
+
+def test_copies_of_rows_and_of_the_prior_multiply_it():
+    many = fitted(np.repeat(X, 5, axis=0), np.repeat(Y, 5))
+    once, often = (nb.robustness(post, NEW, "vacuous").s_star for post in (POST, many))
+    assert_allclose(often, 5 * once, rtol=1e-6)
+    both = nb.NaiveBayes(nb.Categorical(3, concentration=5.0), num_classes=3, class_concentration=5.0)
+    often = nb.robustness(nb.fit_posterior(both, np.repeat(X, 5, axis=0), np.repeat(Y, 5)), NEW).s_star
+    assert_allclose(often, 5 * nb.robustness(POST, NEW).s_star, rtol=1e-6)
+
+
+def test_a_tie_takes_no_pseudo_row():
+    post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[0], [1]], [0, 1])
+    missing = nb.robustness(post, [[np.nan]])
+    assert missing.s_star.tolist() == [0.0]
+
+
+def test_class_probabilities_that_are_known_without_features():
+    post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli(), class_probs=[0.9, 0.1]), [[0], [1]], [0, 1])
+    assert nb.robustness(post, [[np.nan]]).s_star.tolist() == [np.inf]
+    assert np.isfinite(nb.robustness(post, [[1.0]]).s_star).all()
+
+
+def test_soft_labels_and_powers():
+    soft = np.random.default_rng(0).dirichlet([1.0, 1.0, 1.0], len(X))
+    post = nb.fit_posterior(nb.NaiveBayes(nb.Categorical(3)), X, soft)
+    assert (nb.robustness(post, NEW).s_star > 0).all()
+    halved = nb.robustness(POST.with_powers(0.5), NEW)
+    assert_array_equal(halved.labels, POST.with_powers(0.5).predict(NEW))
+
+
+def test_inside_jit_and_vmap():
+    expected = nb.robustness(POST, NEW)
+    inside = jax.jit(nb.robustness)(POST, NEW)
+    assert_allclose(inside.s_star, expected.s_star, rtol=2e-3)
+    assert_array_equal(inside.labels, expected.labels)
+    each = jax.vmap(lambda x: nb.robustness(POST, x[None]).s_star[0])(NEW)
+    assert_allclose(each, expected.s_star, rtol=2e-3)
+
+
+def test_a_wrong_prior():
+    with pytest.raises(ValueError, match="prior must be None"):
+        nb.robustness(POST, NEW, prior="idm")
