@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.comparison._metrics import METRICS
+from bayesnb.comparison._cells import BY_ROW
+from bayesnb.comparison._designs import CROSSED
+from bayesnb.comparison._metrics import STUDY_METRICS
 from bayesnb.comparison._over_sets import OverSets, hierarchical, signed_rank
 from bayesnb.comparison._paired import Difference, Regions, check_rope, corrected, crossed
 from bayesnb.frames._series import DataError, closest
@@ -18,7 +20,6 @@ Counts = tuple[int, int, int]
 """Numbers of sets, of splits where both methods have a value, and of those where one failed."""
 
 OVER = ("signed rank", "hierarchical")
-BY_ROW = ("log_loss", "brier", "accuracy")  # means over test rows
 COLUMNS = ("data_set", "size", "method", "reference", "metric", "mean", "low", "high", "p_worse", "p_equal", "p_better")
 COUNTS = ("sets", "splits", "missing")
 
@@ -55,17 +56,17 @@ def differences(
     check_rope(rope)
     _require("method", reference, study.methods)
     _require("way to put sets together", over, OVER)
-    _require("metric", metric, METRICS)
+    _require("metric", metric, STUDY_METRICS)
     sizes = sorted({own for name in study.sets for own in study.sizes(name)})
     if size is not None:
         _require("size of training sets", size, sizes)
     others = [method for method in study.methods if method != reference]
-    values = None if metric in BY_ROW else study.frame().query("metric == @metric")
+    values = values_of(study, metric)
     rows, found = [], dict[tuple[int, str], list[tuple[Difference, Counts]]]()
     for data_set in study.sets:
         for own in study.sizes(data_set):
             for method in others if size in (None, own) else ():
-                difference, counts = _of_set(study, data_set, own, method, reference, metric, values)
+                difference, counts = difference_of(study, data_set, own, method, reference, metric, values)
                 about = data_set, own, method, reference, metric
                 rows.append(_row(about, difference, difference.regions(rope), counts))
                 found.setdefault((own, method), []).append((difference, counts))
@@ -76,10 +77,15 @@ def differences(
     return pd.DataFrame(rows, columns=[*COLUMNS, "estimator", *COUNTS])
 
 
-def _of_set(
+def values_of(study: Any, metric: str) -> pd.DataFrame | None:
+    """What ``difference_of`` needs beside losses: the values of a metric that is no mean over rows."""
+    return None if metric in BY_ROW else study.frame().query("metric == @metric")
+
+
+def difference_of(
     study: Any, data_set: str, size: int, method: str, reference: str, metric: str, values: pd.DataFrame | None
 ) -> tuple[Difference, Counts]:
-    """The difference, as losses have it, less being better."""
+    """The difference of two methods on one set, as losses have it, less being better."""
     design = study.design_of(data_set, size)
     if values is None:
         of, less = (study.losses(data_set, size, name, metric) for name in (method, reference))
@@ -87,16 +93,16 @@ def _of_set(
     else:
         some = values[(values["data_set"] == data_set) & (values["size"] == size)]
         by_split = some.pivot(index="split", columns="method", values="value")
-        sign = -1.0 if METRICS[metric].higher_is_better else 1.0
+        sign = -1.0 if STUDY_METRICS[metric].higher_is_better else 1.0
         rows = sign * (by_split[method] - by_split[reference]).to_numpy()[:, None]
     complete = rows[np.isfinite(rows).all(axis=1)]
     counts = 1, len(complete), len(rows) - len(complete)
     if not len(complete):
         return Difference(np.nan, np.nan, np.nan, "no interval: no split where both have a value"), counts
-    if design != "crossed":
+    if design != CROSSED:
         return corrected(complete.mean(axis=1), study.num_test(data_set) / size), counts
     if values is not None:
-        reason = f"no interval: {METRICS[metric].heading} is no mean over rows; give design='resplit'"
+        reason = f"no interval: {STUDY_METRICS[metric].heading} is no mean over rows; give design='resplit'"
         return Difference(float(complete.mean()), np.nan, np.nan, reason), counts
     return crossed(complete, size, study.pool(data_set), skewed=metric == "log_loss"), counts
 
@@ -119,7 +125,7 @@ def _row(about: tuple[str, int, str, str, str], found: Any, regions: Regions, co
     """A row in the metric's own sign: what is worse is above for a loss."""
     low, high = found.interval()
     mean = found.mean
-    if METRICS[about[-1]].higher_is_better:
+    if STUDY_METRICS[about[-1]].higher_is_better:
         mean, low, high = -mean, -high, -low
     return *about, mean, low, high, *regions[::-1], found.estimator, *counts
 

@@ -1,127 +1,32 @@
-"""A study: methods on the same splits of several data sets, in one tidy frame; run again, only what is missing runs."""
+"""A study: what methods scored on the same splits of several data sets, as frames, tables and pictures."""
 
 from __future__ import annotations
 
-import platform
-import socket
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
-from datetime import UTC, datetime
-from importlib.metadata import version
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from bayesnb import __version__
-from bayesnb.arrays._user_warnings import warn
 from bayesnb.comparison._cells import BY_ROW, Place
-from bayesnb.comparison._contestants import read_methods
-from bayesnb.comparison._data_sets import DataSet, read_sets
-from bayesnb.comparison._designs import CROSSED, RESPLIT, Design, Forward, check_sizes, make_design
+from bayesnb.comparison._designs import Design
 from bayesnb.comparison._differences import differences
 from bayesnb.comparison._elpd import elpd_data
 from bayesnb.comparison._experiment import Split
-from bayesnb.comparison._journal import Journal, open_journal
+from bayesnb.comparison._journal import Journal
 from bayesnb.comparison._metrics import STUDY_METRICS
-from bayesnb.comparison._run import Plan, run
+from bayesnb.comparison._over_sets import Friedman, friedman, wilcoxon
+from bayesnb.comparison._run import Plan
 from bayesnb.fits._closed_form import fit_posterior
 from bayesnb.frames._series import Array, DataError, closest
-from bayesnb.rows._arguments import check_counts
+from bayesnb.plots._studies import draw_curves, draw_differences
+from bayesnb.report._score_table import score_table
 from bayesnb.validation._cross_validate import cross_validate
 from bayesnb.validation._leave_one_out import leave_one_out
 
-
-def experiment(
-    sets: Any,
-    methods: Any = ("MLE", "MAP", "full Bayes", "default"),
-    sizes: Sequence[int] | None = None,
-    splits: int | Forward = 30,
-    metrics: Sequence[str] = BY_ROW,
-    seed: int = 0,
-    groups: Mapping[str, Any] | None = None,
-    timeout: float | None = None,
-    out: str | Path | None = None,
-    *,
-    design: str = CROSSED,
-    on_cell: Callable[[Place, int], object] | None = None,
-) -> Experiment:
-    """Every method on every set, at growing sizes of the training set, on the same random splits.
-
-    By default a set has one stratified test part, 30 % of its rows, and ``splits`` permutations of the others, whose
-    prefixes are the training sets: all are scored on the same rows, so that the variation of training sets and that of
-    test rows are told apart. A size above half of the rows to train on has test rows of its own in each split. Closed
-    forms at all sizes share the statistics of one pass.
-
-    Args:
-        sets: By name (X, y), with X a frame or an array and y labels of any kind; (frame, "target"); (model, X, y) for
-            a model and its rows; or a file, "adult.csv:income", or a set of scikit-learn, "iris". Or a list of files.
-        methods: Of ``bayesnb compare``, by name; estimators of scikit-learn; (name, function), where ``function(model,
-            X, y)`` returns what has ``predict_log_proba``, and may take ``seed``; NumPyro programs of X and y; and what
-            ``methods`` returns.
-        sizes: Training rows. By default 16, 23, 32, 45, 64, ... up to half of the rows to train on.
-        splits: Their number, or ``forward(...)`` for rows in the order of time.
-        metrics: Some of log_loss, accuracy, brier, ece and auc.
-        seed: Of the splits, and of methods that draw at random.
-        groups: By set the group of each row, such as a patient: a group trains or tests as a whole.
-        timeout: Seconds after which a fit of another author's code is ended; it is then a failed cell.
-        out: A folder for the cells. Run again, with the same or more sets, methods, sizes and splits, only cells that
-            are not in it run; so it may be stopped at any time.
-        design: "resplit" draws test rows anew for each split.
-        on_cell: Called after each cell with its place and the number of cells still to run.
-
-    Raises:
-        DataError: for what is no set, method, size or metric, and for a folder of another study.
-
-    Example:
-        >>> import bayesnb as nb
-        >>> study = nb.experiment("wine", ["MLE", "full Bayes"], sizes=[16, 64], splits=5)
-        >>> study.scores("log_loss", size=16).round(2).to_dict("index")
-        {'wine': {'MLE': 4.64, 'full Bayes': 0.31}}
-    """
-    metrics = _check_metrics(metrics)
-    if not isinstance(splits, Forward):
-        check_counts(splits=splits)
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise DataError(f"seed must be a whole number from 0, got {seed!r}")
-    if design not in (CROSSED, RESPLIT):
-        raise DataError(
-            f"design must be '{CROSSED}' or '{RESPLIT}', got {design!r}{closest(str(design), (CROSSED, RESPLIT))}"
-        )
-    chosen, wanted, found = read_methods(methods), check_sizes(sizes), read_sets(sets, int(seed))
-    others = [name for name in groups or {} if name not in {data.name for data in found}]
-    if others:
-        raise DataError(f"groups are by set, and there is no set '{others[0]}'")
-    designs = {}
-    for data in found:
-        group = None if groups is None or data.name not in groups else np.asarray(groups[data.name])[data.places]
-        designs[data.name] = make_design(data.name, design, data.table.y, splits, int(seed), wanted, group)
-        _warn_of_twins(data, designs[data.name])
-    plan = Plan({data.name: (data, designs[data.name]) for data in found}, chosen, metrics, int(seed))
-    about = {
-        "bayesnb": __version__,
-        "python": platform.python_version(),
-        **{name: version(name) for name in ("jax", "numpyro", "numpy", "scikit-learn")},
-        "host": socket.gethostname(),
-        "utc": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}",
-        **{"seed": plan.seed, "splits": str(splits), "design": design, "metrics": metrics},
-        "methods": {method.name: method.identity for method in chosen},
-        "sets": {data.name: {"rows": len(data.table.y), "hash": data.fingerprint.hex()} for data in found},
-        "keys": [*plan.keys.values()],
-    }
-    with nullcontext(Journal()) if out is None else open_journal(Path(out), about) as journal:
-        left = sum(plan.lacks(journal, place) for place in plan.keys)
-
-        def told(place: Place) -> None:
-            nonlocal left
-            left -= 1
-            if on_cell is not None:
-                on_cell(place, left)
-
-        run(plan, journal, told, timeout)
-    mapped = {data.name: designs[data.name].at(data.places) for data in found}
-    return Experiment(mapped, [method.name for method in chosen], metrics, plan.keys, journal, plan)
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Experiment:
@@ -264,21 +169,6 @@ class Experiment:
         frame = pd.DataFrame(rows, columns=["data_set", "method", "fits", "rows", "seconds"])
         return frame.groupby(["data_set", "method"], sort=False).sum().reset_index()
 
-    def differences(self, reference: str, *, metric: str = "log_loss", rope: float = 0.01, **how: Any) -> pd.DataFrame:
-        """Each method less the ``reference``, by set and size and over sets: mean, interval, P(worse, equal, better).
-
-        Args:
-            reference: One of the methods.
-            metric: One of the metrics.
-            rope: The difference up to which two methods count as equal.
-            how: ``size``, of training sets; ``over``, "signed rank" or "hierarchical"; ``seed`` of the draws over sets.
-        """
-        return differences(self, reference, metric=metric, rope=rope, **how)
-
-    def elpd(self, data_set: str) -> dict[str, Any]:
-        """Exact leave-one-out on all rows of a set by each closed form, as ArviZ's ``compare`` takes it."""
-        return {method: elpd_data(found) for method, found in self.left_out(data_set).items()}
-
     def left_out(self, data_set: str) -> dict[str, Array]:
         """log p(y_i | x_i, D without i) of every row of a set, [N], for the methods with closed forms, exactly."""
         if self._plan is None:
@@ -296,6 +186,108 @@ class Experiment:
                 found[method.name] = np.asarray(table)[np.arange(len(y)), y]
         return found
 
+    def elpd(self, data_set: str) -> dict[str, Any]:
+        """``left_out`` as ArviZ has it, {method: ELPDData}: ``az.compare(study.elpd("iris"))``."""
+        return {name: elpd_data(values) for name, values in self.left_out(data_set).items()}
+
+    def differences(
+        self,
+        reference: str,
+        rope: float = 0.01,
+        metric: str = "log_loss",
+        size: int | None = None,
+        over: str = "signed rank",
+        seed: int = 0,
+    ) -> pd.DataFrame:
+        """Each method less the reference, on the same splits: by set and size, and over sets, as "all sets".
+
+        ``mean`` and its 95 % interval, ``low`` to ``high``, are in the metric's own sign. ``p_equal`` is the
+        probability that the true difference is at most ``rope``, and ``p_worse`` and ``p_better`` that it is more;
+        over sets they are about most sets. ``estimator`` says how they were found: by crossed training and test rows,
+        or the corrected resampled t where training sets are most of the pool. ``missing`` counts splits on which one
+        of the two failed: they are left out.
+
+        Args:
+            reference: One of the methods.
+            rope: Up to this difference two methods are equal in practice.
+            metric: One of those of the study.
+            size: Of training sets; by default each.
+            over: How sets are put together: "signed rank", or "hierarchical", which weighs sets by their errors and
+                samples by NUTS, in seconds for each method and size.
+            seed: Of the draws over sets.
+
+        Raises:
+            DataError: for an unknown method, metric, size or way.
+
+        Example:
+            >>> import bayesnb as nb
+            >>> study = nb.experiment(["iris", "wine"], ["MLE", "full Bayes"], sizes=[20], splits=10)
+            >>> found = study.differences("MLE", rope=0.01)
+            >>> found[["data_set", "method", "estimator"]].values.tolist()[-2:]
+            [['wine', 'full Bayes', 'crossed'], ['all sets', 'full Bayes', 'Bayesian signed rank']]
+        """
+        self._require_metric(metric)
+        return differences(self, reference, rope=rope, metric=metric, size=size, over=over, seed=seed)
+
+    def wilcoxon(self, metric: str = "log_loss", size: int | None = None) -> pd.DataFrame:
+        """Wilcoxon's signed-rank test of each pair of methods over sets, p and p with Holm's correction."""
+        return wilcoxon(self.scores(metric, size))
+
+    def friedman(self, metric: str = "log_loss", size: int | None = None) -> Friedman:
+        """Friedman's test that all methods rank alike over sets: ``statistic``, ``p`` and the mean ``ranks``."""
+        return friedman(self.scores(metric, size), higher_is_better=STUDY_METRICS[metric].higher_is_better)
+
+    def to_latex(
+        self, path: str | Path | None = None, metric: str = "log_loss", size: int | None = None, rope: float = 0.01
+    ) -> str:
+        """The mean scores as a table of LaTeX's package booktabs, written to ``path`` if there is one.
+
+        The best of each set is bold. A star marks those that are more probably equal to it, to within ``rope``, than
+        not; the note below the table says by which estimator.
+        """
+        text = score_table(self, metric, size, rope).latex()
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    def plot(
+        self,
+        path: str | Path | None = None,
+        metric: str = "log_loss",
+        reference: str | None = None,
+        size: int | None = None,
+        rope: float = 0.01,
+    ) -> Figure:
+        """Learning curves of all sets; with a ``reference``, the differences from it at one size as a forest.
+
+        Where a method is far worse than the others, the axis is broken. Bars of curves are standard errors, those of
+        the forest 95 % intervals. By default the forest has the largest size that all sets have.
+
+        Args:
+            path: A file to write, such as "curves.pdf".
+            metric, rope: As for ``differences``.
+            reference: A method, from which the others differ.
+            size: Of training sets, of the forest.
+
+        Returns:
+            The figure, of matplotlib.
+        """
+        self._require_metric(metric)
+        if reference is None:
+            figure = draw_curves(self, metric)
+        else:
+            shared = set.intersection(*(set(self.sizes(name)) for name in self.sets))
+            if size is None and not shared:
+                raise DataError(f"the sets have no size in common, so give one of {self._all_sizes()}")
+            chosen = max(shared) if size is None else size
+            figure = draw_differences(self.differences(reference, rope, metric, chosen), rope)
+        if path is not None:
+            figure.savefig(path)
+        return figure
+
+    def _repr_html_(self) -> str:
+        return score_table(self, self.metrics[0]).html()
+
     def _of(self, data_set: str) -> Design:
         if data_set not in self._designs:
             raise DataError(f"there is no set '{data_set}' among {', '.join(self.sets)}{closest(data_set, self.sets)}")
@@ -310,29 +302,3 @@ class Experiment:
 
 
 NUMBERS = ("impossible", "loo_log_loss", "log_evidence")
-
-
-def _check_metrics(given: Any) -> tuple[str, ...]:
-    metrics = (given,) if isinstance(given, str) else tuple(given)
-    odd = [name for name in metrics if name not in STUDY_METRICS]
-    if odd or not metrics:
-        name = odd[0] if odd else ""
-        raise DataError(
-            f"there is no metric '{name}' among {', '.join(STUDY_METRICS)}{closest(str(name), STUDY_METRICS)}"
-        )
-    return metrics
-
-
-def _warn_of_twins(data: DataSet, design: Design) -> None:
-    """Warn of test rows that also train, if the rows are of numbers, which seldom agree by chance."""
-    if "numeric" not in data.table.X:
-        return
-    cells = np.column_stack([*data.table.X.values(), data.table.y])
-    _, kind = np.unique(cells, axis=0, return_inverse=True)
-    split, kind = design.nested[0], kind.reshape(-1)
-    share = float(np.isin(kind[split.test], kind[split.train]).mean())
-    if share > 0.1:
-        warn(
-            f"set '{data.name}': {share:.0%} of the test rows are among the training rows too, cell by cell: are rows "
-            "repeated? Give groups= for rows that belong together"
-        )

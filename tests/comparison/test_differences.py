@@ -1,49 +1,18 @@
 """The table of differences of a study: signs, missing splits, designs, and sets put together."""
 
-from types import SimpleNamespace
-
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from bayesnb.comparison._differences import ALL_SETS, BY_ROW, COLUMNS, COUNTS, differences
+from bayesnb.comparison._differences import ALL_SETS, COLUMNS, COUNTS, differences
 from bayesnb.comparison._over_sets import signed_rank
 from bayesnb.comparison._paired import corrected, crossed
-
-METHODS = ["MLE", "MAP", "full Bayes"]
+from tests.comparison.studies import random_study
 
 
 @pytest.fixture
 def study():
-    """Three sets, two sizes; MAP failed on split 1 of the first set."""
-    rng = np.random.default_rng(0)
-    table = {
-        (data_set, size, method, metric): np.abs(rng.normal(1 + place, 0.3, (6, 1)) + rng.normal(0, 0.2, (6, 25)))
-        for data_set in ("a", "b", "c")
-        for size in (16, 64)
-        for place, method in enumerate(METHODS)
-        for metric in BY_ROW
-    }
-    for metric in BY_ROW:
-        table["a", 16, "MAP", metric][1] = np.nan
-    frame = [
-        (data_set, split, size, method, "ece", float(loss.mean()))
-        for (data_set, size, method, metric), losses in table.items()
-        if metric == "brier"
-        for split, loss in enumerate(losses)
-    ]
-    columns = ["data_set", "split", "size", "method", "metric", "value"]
-    return SimpleNamespace(
-        methods=METHODS,
-        sets=["a", "b", "c"],
-        sizes=lambda _: [16, 64],
-        pool=lambda _: 100,
-        num_test=lambda _: 25,
-        design_of=lambda _, size: "crossed" if size <= 50 else "resplit",
-        losses=lambda *place: table[place],
-        frame=lambda: pd.DataFrame(frame, columns=columns),
-    )
+    return random_study()
 
 
 def row(table, data_set, size, method):

@@ -5,7 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
+import bayesnb as nb
 from bayesnb.comparison._paired import Difference, corrected, crossed, pointwise
+from tests.comparison import coverage
+from tests.fuzz.settings import SEED
 
 
 @pytest.fixture
@@ -113,3 +116,33 @@ def test_one_split_has_a_mean_and_no_interval(rows):
 def test_bad_input_is_a_sentence(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "size"), [("few rows: 200", 64), ("many rows: 2,000", 256)])
+def test_intervals_of_studies_cover_where_naive_ones_do_not(name, size):
+    """Two settings of the simulation in the theory page on differences, where training and test rows both matter."""
+    repeats = 300
+    for metric, found in coverage.simulate(name, size, repeats=repeats, seed=1, worse=nb.fit_mle).items():
+        assert found.estimator == "crossed"
+        assert found.default >= coverage.least(repeats), metric
+    log_loss = coverage.simulate(name, size, repeats=100, seed=2, worse=nb.fit_map)["log_loss"]
+    assert log_loss.naive < 0.6
+    assert log_loss.textbook_width > log_loss.width
+
+
+BELOW = {("rare classes: 600, of 90, 7 and 3 %", 210), ("heavy tails: 400, t with 2 degrees", 64)}
+"""Where the theory page says that the interval of the log loss is too short; flags with an MLE of zeros are so beyond
+64 rows."""
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize(
+    ("name", "size"), [(name, size) for name, problem in coverage.PROBLEMS.items() for size in problem.sizes]
+)
+def test_intervals_cover_in_every_setting_that_the_theory_page_does_not_name(name, size):
+    found = coverage.simulate(name, size, repeats=400, seed=SEED, worse=nb.fit_mle)
+    short = (name, size) in BELOW or (name.startswith("flags") and size > 64)
+    for metric, of in found.items():
+        if not (short and metric == "log_loss"):
+            assert of.default >= coverage.least(400), metric

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris
 
 import bayesnb as nb
@@ -79,45 +79,6 @@ def test_left_out_predictions_are_exact(study):
     assert [*found] == ["MLE", "full Bayes"]
 
 
-def test_cells_are_counted_down():
-    told = []
-    nb.experiment(
-        {"iris": (X, Y)}, ["MLE"], sizes=[16], splits=2, on_cell=lambda place, left: told.append((*place, left))
-    )
-    assert told == [("iris", 0, 16, "MLE", 1), ("iris", 1, 16, "MLE", 0)]
-
-
-def test_splits_are_positions_in_the_rows_that_were_given():
-    y = np.where(np.arange(150) < 3, None, Y.astype(object))
-    study = nb.experiment({"iris": (X, y)}, ["MLE"], sizes=[16], splits=2)
-    (first, _) = study.splits("iris")
-    assert_array_equal(np.sort(np.r_[first.train, first.test]), np.arange(3, 150))
-
-
-def test_rows_that_repeat_are_warned_of():
-    twice = np.tile(X[:60] + np.arange(4) * np.pi, (2, 1)), np.tile(Y[:60], 2)
-    with pytest.warns(UserWarning, match="of the test rows are among the training rows too"):
-        nb.experiment({"twice": twice}, ["MLE"], sizes=[16], splits=1)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"metrics": ["logloss"]}, "no metric 'logloss' .*; did you mean 'log_loss'"),
-        ({"metrics": []}, "no metric ''"),
-        ({"sizes": [16, 400]}, "set 'iris' has 105 rows to train on .* fewer than the size 400"),
-        ({"splits": 0}, "splits must be a positive int"),
-        ({"seed": -1}, "seed must be a whole number"),
-        ({"design": "crosed"}, "did you mean 'crossed'"),
-        ({"groups": {"irs": Y}}, "groups are by set, and there is no set 'irs'"),
-        ({"methods": ["full bayes!"]}, "there is no method 'full bayes!'"),
-    ],
-)
-def test_arguments_that_do_not_fit_are_refused_in_a_sentence(arguments, words):
-    with pytest.raises(ValueError, match=words):
-        nb.experiment(**{"sets": {"iris": (X, Y)}, "methods": ["MLE"], **arguments})
-
-
 def test_questions_that_do_not_fit_are_refused_in_a_sentence(study):
     for ask, words in (
         (lambda: study.scores("brier"), "has the metrics log_loss, auc, not 'brier'"),
@@ -130,8 +91,33 @@ def test_questions_that_do_not_fit_are_refused_in_a_sentence(study):
             ask()
 
 
-def test_elpd_and_differences_are_those_of_the_cells(study):
-    assert_allclose(study.elpd("iris")["full Bayes"].elpd_loo, study.left_out("iris")["full Bayes"].sum())
-    table = study.differences("MLE", size=16, rope=0.0).set_index(["data_set", "method"])
-    gap = study.losses("iris", 16, "full Bayes") - study.losses("iris", 16, "MLE")
-    assert_allclose(table.loc[("iris", "full Bayes"), "mean"], gap.mean(), rtol=1e-6)
+def test_a_table_and_pictures_of_a_study(study, tmp_path):
+    text = study.to_latex(tmp_path / "table.tex")
+    assert (tmp_path / "table.tex").read_text(encoding="utf-8") == text
+    study.plot(tmp_path / "curves.png")
+    study.plot(tmp_path / "forest.png", reference="MLE")
+    assert (tmp_path / "curves.png").stat().st_size > 1000 < (tmp_path / "forest.png").stat().st_size
+    assert "<table>" in study._repr_html_()
+
+
+def test_differences_from_a_reference(study):
+    table = study.differences("MLE", rope=0.01)
+    assert table[table["method"] == "odd"].query("size == 64")["missing"].tolist() == [4, 4]
+    row = table.query("data_set == 'iris' and size == 16 and method == 'full Bayes'").iloc[0]
+    scores = study.scores(size=16).loc["iris"]
+    assert_allclose(row["mean"], scores["full Bayes"] - scores["MLE"], rtol=1e-5)  # losses are kept in float32
+    with pytest.raises(DataError, match="the metrics log_loss, auc, not 'accuracy'"):
+        study.differences("MLE", metric="accuracy")
+
+
+def test_tests_of_hypotheses_take_the_scores(study):
+    assert study.wilcoxon(size=16)["p"].shape == (3,)
+    assert_allclose(study.friedman(size=16).ranks.sum(), 6)
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # ArviZ 0.23 with pandas 3
+def test_arviz_compares_the_methods(study):
+    import arviz as az
+
+    table = az.compare(study.elpd("iris"))
+    assert {*table.index} == {"MLE", "full Bayes"}

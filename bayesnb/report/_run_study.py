@@ -1,0 +1,147 @@
+"""The function that runs a study: methods on the same splits of several data sets; again, only what is missing."""
+
+from __future__ import annotations
+
+import platform
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesnb import __version__
+from bayesnb.arrays._user_warnings import warn
+from bayesnb.comparison._cells import BY_ROW, Place
+from bayesnb.comparison._contestants import read_methods
+from bayesnb.comparison._data_sets import DataSet, read_sets
+from bayesnb.comparison._designs import CROSSED, RESPLIT, Design, Forward, check_sizes, make_design
+from bayesnb.comparison._journal import Journal, open_journal
+from bayesnb.comparison._metrics import STUDY_METRICS
+from bayesnb.comparison._run import Plan, run
+from bayesnb.frames._series import DataError, closest
+from bayesnb.report._study import Experiment
+from bayesnb.rows._arguments import check_counts
+
+if TYPE_CHECKING:
+    pass
+
+
+def experiment(
+    sets: Any,
+    methods: Any = ("MLE", "MAP", "full Bayes", "default"),
+    sizes: Sequence[int] | None = None,
+    splits: int | Forward = 30,
+    metrics: Sequence[str] = BY_ROW,
+    seed: int = 0,
+    groups: Mapping[str, Any] | None = None,
+    timeout: float | None = None,
+    out: str | Path | None = None,
+    *,
+    design: str = CROSSED,
+    on_cell: Callable[[Place, int], object] | None = None,
+) -> Experiment:
+    """Every method on every set, at growing sizes of the training set, on the same random splits.
+
+    By default a set has one stratified test part, 30 % of its rows, and ``splits`` permutations of the others, whose
+    prefixes are the training sets: all are scored on the same rows, so that the variation of training sets and that of
+    test rows are told apart. A size above half of the rows to train on has test rows of its own in each split. Closed
+    forms at all sizes share the statistics of one pass.
+
+    Args:
+        sets: By name (X, y), with X a frame or an array and y labels of any kind; (frame, "target"); (model, X, y) for
+            a model and its rows; or a file, "adult.csv:income", or a set of scikit-learn, "iris". Or a list of files.
+        methods: Of ``bayesnb compare``, by name; estimators of scikit-learn; (name, function), where ``function(model,
+            X, y)`` returns what has ``predict_log_proba``, and may take ``seed``; NumPyro programs of X and y; and what
+            ``methods`` returns.
+        sizes: Training rows. By default 16, 23, 32, 45, 64, ... up to half of the rows to train on.
+        splits: Their number, or ``forward(...)`` for rows in the order of time.
+        metrics: Some of log_loss, accuracy, brier, ece and auc.
+        seed: Of the splits, and of methods that draw at random.
+        groups: By set the group of each row, such as a patient: a group trains or tests as a whole.
+        timeout: Seconds after which a fit of another author's code is ended; it is then a failed cell.
+        out: A folder for the cells. Run again, with the same or more sets, methods, sizes and splits, only cells that
+            are not in it run; so it may be stopped at any time.
+        design: "resplit" draws test rows anew for each split.
+        on_cell: Called after each cell with its place and the number of cells still to run.
+
+    Raises:
+        DataError: for what is no set, method, size or metric, and for a folder of another study.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> study = nb.experiment("wine", ["MLE", "full Bayes"], sizes=[16, 64], splits=5)
+        >>> study.scores("log_loss", size=16).round(2).to_dict("index")
+        {'wine': {'MLE': 4.64, 'full Bayes': 0.31}}
+    """
+    metrics = _check_metrics(metrics)
+    if not isinstance(splits, Forward):
+        check_counts(splits=splits)
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise DataError(f"seed must be a whole number from 0, got {seed!r}")
+    if design not in (CROSSED, RESPLIT):
+        raise DataError(
+            f"design must be '{CROSSED}' or '{RESPLIT}', got {design!r}{closest(str(design), (CROSSED, RESPLIT))}"
+        )
+    chosen, wanted, found = read_methods(methods), check_sizes(sizes), read_sets(sets, int(seed))
+    others = [name for name in groups or {} if name not in {data.name for data in found}]
+    if others:
+        raise DataError(f"groups are by set, and there is no set '{others[0]}'")
+    designs = {}
+    for data in found:
+        group = None if groups is None or data.name not in groups else np.asarray(groups[data.name])[data.places]
+        designs[data.name] = make_design(data.name, design, data.table.y, splits, int(seed), wanted, group)
+        _warn_of_twins(data, designs[data.name])
+    plan = Plan({data.name: (data, designs[data.name]) for data in found}, chosen, metrics, int(seed))
+    about = {
+        "bayesnb": __version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("jax", "numpyro", "numpy", "scikit-learn")},
+        "host": socket.gethostname(),
+        "utc": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}",
+        **{"seed": plan.seed, "splits": str(splits), "design": design, "metrics": metrics},
+        "methods": {method.name: method.identity for method in chosen},
+        "sets": {data.name: {"rows": len(data.table.y), "hash": data.fingerprint.hex()} for data in found},
+        "keys": [*plan.keys.values()],
+    }
+    with nullcontext(Journal()) if out is None else open_journal(Path(out), about) as journal:
+        left = sum(plan.lacks(journal, place) for place in plan.keys)
+
+        def told(place: Place) -> None:
+            nonlocal left
+            left -= 1
+            if on_cell is not None:
+                on_cell(place, left)
+
+        run(plan, journal, told, timeout)
+    mapped = {data.name: designs[data.name].at(data.places) for data in found}
+    return Experiment(mapped, [method.name for method in chosen], metrics, plan.keys, journal, plan)
+
+
+def _check_metrics(given: Any) -> tuple[str, ...]:
+    metrics = (given,) if isinstance(given, str) else tuple(given)
+    odd = [name for name in metrics if name not in STUDY_METRICS]
+    if odd or not metrics:
+        name = odd[0] if odd else ""
+        raise DataError(
+            f"there is no metric '{name}' among {', '.join(STUDY_METRICS)}{closest(str(name), STUDY_METRICS)}"
+        )
+    return metrics
+
+
+def _warn_of_twins(data: DataSet, design: Design) -> None:
+    """Warn of test rows that also train, if the rows are of numbers, which seldom agree by chance."""
+    if "numeric" not in data.table.X:
+        return
+    cells = np.column_stack([*data.table.X.values(), data.table.y])
+    _, kind = np.unique(cells, axis=0, return_inverse=True)
+    split, kind = design.nested[0], kind.reshape(-1)
+    share = float(np.isin(kind[split.test], kind[split.train]).mean())
+    if share > 0.1:
+        warn(
+            f"set '{data.name}': {share:.0%} of the test rows are among the training rows too, cell by cell: are rows "
+            "repeated? Give groups= for rows that belong together"
+        )

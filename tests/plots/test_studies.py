@@ -1,0 +1,62 @@
+"""Plots of a study: broken axes only where a method is far off, and every number of the table of differences."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from bayesnb.comparison._differences import differences
+from bayesnb.plots._studies import draw_curves, draw_differences
+from tests.comparison.studies import random_study
+
+
+def scales(figure):
+    return [ax.get_yscale() for ax in figure.axes]
+
+
+def test_an_axis_is_broken_where_a_method_is_far_off_and_only_there():
+    figure = draw_curves(random_study(b=40.0))
+    figure.canvas.draw()
+    assert scales(figure) == ["linear", "function", "linear"]
+    ax = figure.axes[1]
+    transform, back = ax.yaxis.get_transform(), ax.yaxis.get_transform().inverted()
+    values = np.array([0.5, 1.0, 2.0, 3.0, 30.0, 41.0])
+    assert_allclose(back.transform(transform.transform(values)), values)
+    assert (np.diff(transform.transform(values)) > 0).all()
+    share = np.diff(ax.transAxes.inverted().transform(ax.transData.transform([[20, 3.2], [20, 41]]))[:, 1])
+    assert 0.1 < share.item() < 0.35  # of the height is above the break
+    assert_allclose([float(label.get_text()) for label in ax.get_yticklabels()], ax.get_yticks())
+
+
+def test_the_lines_are_the_means_of_the_study():
+    study = random_study()
+    ax = draw_curves(study, "accuracy").axes[2]
+    drawn = {line.get_label(): line[0].get_ydata() for line in ax.containers}
+    expected = [1 - study.losses("c", size, "MAP", "accuracy").mean() for size in (16, 64)]
+    assert_allclose(drawn["MAP"], expected)
+
+
+def test_metrics_that_are_no_means_over_rows_are_drawn_without_errors():
+    figure = draw_curves(random_study(), "ece")
+    assert len(figure.axes) == 3
+    assert figure.axes[0].get_ylabel() == "ECE"
+
+
+def test_the_forest_has_each_difference_with_its_interval():
+    table = differences(random_study(), "full Bayes", size=64, rope=0.1)
+    figure = draw_differences(table, 0.1)
+    figure.canvas.draw()
+    left = figure.axes[0]
+    rows = table[table["method"] == "MLE"]
+    assert [label.get_text() for label in left.get_yticklabels()] == ["a", "b", "c", "all sets"]
+    assert_allclose(left.collections[-1].get_offsets()[:, 0], rows["mean"])
+    (bars,) = [c for c in left.collections if hasattr(c, "get_segments")]
+    ends = np.array([segment[:, 0] for segment in bars.get_segments()])
+    assert_allclose(ends, rows[["low", "high"]].to_numpy())
+    assert "left is better" in left.get_xlabel()
+
+
+@pytest.mark.parametrize("sets", [1, 3])
+def test_every_panel_has_a_set(sets):
+    study = random_study()
+    del study.sets[sets:]
+    assert len([ax for ax in draw_curves(study).axes if ax.get_visible()]) == sets
