@@ -215,7 +215,7 @@ def numbers(cells: nw.Series[Any]) -> Array:
 def whole_numbers(cells: nw.Series[Any]) -> Array | None:
     """Cells [N] as int64 if the column is of integers or booleans, none missing, and float64 rounds none; else None."""
     dtype = cells.dtype
-    if not (dtype == nw.Boolean or dtype.is_integer()) or dtype in (nw.Int128, nw.UInt128):
+    if not (dtype == nw.Boolean or dtype.is_integer()) or dtype in (nw.Int128, nw.UInt128) or cells.null_count():
         return None
     found = cells.to_numpy()
     if found.dtype.kind not in "biu":

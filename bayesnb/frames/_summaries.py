@@ -21,7 +21,7 @@ from bayesnb.arrays._typing import Table
 from bayesnb.frames import _series as series
 from bayesnb.frames._columns import SKIP, Column, Kind
 from bayesnb.frames._series import DataError
-from bayesnb.frames._texts import DATES, Texts, are_numbers, encoded, first_alike, in_one_spelling
+from bayesnb.frames._texts import DATES, Texts, are_numbers, encoded, first_alike
 from bayesnb.frames._values import FLAGS, Array, is_meant_as_number, listing, why_text
 from bayesnb.frames._words import vectorizer_of, vocabulary_of
 
@@ -183,23 +183,26 @@ def summarise_column(
 
 
 def _first_odd(codes: Array, texts: Any, place: Callable[[int], str]) -> tuple[str, str] | None:
-    """The first text that is not a number, and its place; it is mostly among the first ones."""
-    for some in (codes[: limits.SIZED_ROWS], codes):
+    """The first text that is not a number, and its place; it is mostly the first one."""
+    start = int(np.argmax(codes >= 0))
+    for some in (codes[start : start + 1], codes):
         used = pd.unique(some[some >= 0])  # in order of appearance
-        names = in_one_spelling(texts.take(pa.array(used)))
+        names = texts.take(pa.array(used))
         odd = np.flatnonzero(~are_numbers(names))
         if len(odd):
-            return names[int(odd[0])].as_py(), place(int(np.argmax(codes == used[odd[0]])))
+            name = names[int(odd[0])].as_py()
+            return FLAGS.get(name.casefold(), name), place(int(np.argmax(codes == used[odd[0]])))
     return None
 
 
 def _of_numbers(cells: nw.Series[Any], place: Callable[[int], str], most: float, inferred: bool) -> Summary:
     found = np.asarray(series.numbers(cells), np.float64)
-    present = found[~np.isnan(found)]
+    there = ~np.isnan(found)
+    present = found if there.all() else found[there]
     first = present[: limits.FIRST_CELLS]
-    whole = all((some == np.rint(some)).all() for some in (first, present))
+    whole = cells.dtype.is_integer() or all((some == np.rint(some)).all() for some in (first, present))
     low, high = float(present.min()), float(present.max())
-    farthest = int(np.argmax(np.abs(found) == max(-low, high)))
+    farthest = int(np.argmax(found == (low if -low > high else high)))
     values = pd.unique(first)
     repeated = len(values) < len(first)
     # whole numbers without a repetition may be those of the rows

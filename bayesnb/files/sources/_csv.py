@@ -25,7 +25,8 @@ import pyarrow.csv
 from bayesnb.arrays import _limits as limits
 from bayesnb.files.sources._source import RowBatch, format_of, in_sentences, require_kind
 from bayesnb.frames._series import Array, DataError
-from bayesnb.frames._values import is_rounded, reads_as_number, why_text
+from bayesnb.frames._texts import NUMBER, are_numbers, match
+from bayesnb.frames._values import reads_as_number, why_text
 
 STARTS = "=+-@＝＋－＠"
 """First characters of formulas, in half and full width."""
@@ -334,23 +335,26 @@ def convert(column: pa.Array, kind: pa.DataType, missing: Collection[str], *, ex
     Returns:
         The converted cells, or None if one of them does not have this type.
     """
-    stripped = [cell.strip() for cell in column.dictionary.to_pylist()]  # a column has fewer values than cells
-    cells = [None if cell in missing else cell for cell in stripped]
+    cells = pc.utf8_trim_whitespace(column.dictionary)  # a column has fewer values than cells
+    absent = pc.is_in(cells, value_set=pa.array([*missing], pa.string()))
     if kind == TEXT:
-        codes = pa.array([None if cell is None else code for code, cell in enumerate(cells)], pa.int32())
-        texts = pa.array(["" if cell is None else as_read(cell) for cell in cells], pa.string())
+        quoted = pc.starts_with(cells, "'")
+        read = [as_read(cell) for cell in cells.filter(quoted).to_pylist()]
+        codes = pc.if_else(absent, None, pa.array(np.arange(len(cells), dtype=np.int32)))
+        texts = pc.replace_with_mask(cells, quoted, pa.array(read, pa.string()))
         return pa.DictionaryArray.from_arrays(codes.take(column.indices), texts)
+    cells = pc.if_else(absent, None, cells)
     try:
         if not pa.types.is_floating(kind):
-            return pa.array(cells, pa.string()).cast(kind).take(column.indices)
-        if any("_" in cell for cell in cells if cell is not None):  # float() accepts 1_000, but in a file it is a name
+            return cells.cast(kind).take(column.indices)
+        present = cells.drop_null()
+        if not (are_numbers(present) if exact else match(present, NUMBER)).all():
             return None
-        numbers = np.array(["nan" if cell is None else cell for cell in cells], dtype=object).astype(np.float64)
-    except ValueError:
-        return None
-    large = np.flatnonzero(np.abs(numbers) >= limits.LARGEST_WHOLE)
-    if exact and any(is_rounded(str(cells[i]), numbers[i]) for i in large):
-        return None
+        numbers = cells.cast(kind).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:  # Python reads +1 and digits of other scripts as well
+        if not pa.types.is_floating(kind):
+            return None
+        numbers = np.array(["nan" if cell is None else cell for cell in cells.to_pylist()], object).astype(np.float64)
     return pa.array(numbers, kind, from_pandas=True).take(column.indices)
 
 
