@@ -259,7 +259,7 @@ class Column:
         elif len(others) and none_known:
             warn(
                 f"column '{self.name}' holds no value that the model was fitted to, so all its cells count as missing: "
-                f"expected {listing([label(value) for value in self.values])}, got '{label(others[0])}'"
+                f"expected {listing([*map(label, self.values[:8]), *self.values[8:]])}, got '{label(others[0])}'"
             )
 
     def outside(self, others: Array) -> Array:

@@ -242,8 +242,10 @@ def _values(column: Summary, kind: Kind) -> tuple[Value, ...]:
         return ()
     if not column.text:
         return tuple(np.union1d(column.values, column.declared).tolist())
-    values = pa.chunked_array([column.values, as_texts(column.declared)])
-    return tuple(texts_in_order(values.unique()).to_pylist())
+    values = column.values
+    if column.declared:
+        values = pa.chunked_array([values, as_texts(column.declared)]).unique()
+    return tuple(texts_in_order(values).to_pylist())
 
 
 def require_words(column: Summary) -> None:

@@ -200,7 +200,7 @@ class Texts:
         used = self.shown
         numbers = self.num_numbers + int(self.counts[self.counts > 0][match(used, MEANT)].sum())
         before = None if self.before is None else _compact((*self.before, used), self.most)
-        dates = self.dates and bool(match(used, DATE).all())
+        dates = self.dates and all(match(some, DATE).all() for some in (used[:1], used))
         none = self.dictionary[:0], self.counts[:0]
         return replace(self, dictionary=none[0], counts=none[1], before=before, num_numbers=numbers, dates=dates)
 

@@ -90,7 +90,8 @@ def encode(value: Any, arrays: Arrays) -> Any:
         content = value.values if isinstance(value, Positions) else tuple(value)
         return {"spelling": [type(value).__name__, encode(content, arrays)]}
     if isinstance(value, tuple | list):
-        return {type(value).__name__: [encode(part, arrays) for part in value]}
+        plain = {*map(type, value)} <= {str, float}  # as a million categories are
+        return {type(value).__name__: [*value] if plain else [encode(part, arrays) for part in value]}
     if type(value) is range:
         return {"range": [value.start, value.stop, value.step]}
     if isinstance(value, Mapping):
@@ -136,9 +137,9 @@ def decode(code: Any, arrays: Arrays) -> Any:
         case "array":
             return arrays[content]
         case "tuple":
-            return tuple(decode(part, arrays) for part in content)
+            return tuple(_decode_each(content, arrays))
         case "list":
-            return [decode(part, arrays) for part in content]
+            return _decode_each(content, arrays)
         case "dict" | "mapping":
             return {decode(key, arrays): decode(part, arrays) for key, part in content}
         case "range":
@@ -162,6 +163,10 @@ def decode(code: Any, arrays: Arrays) -> Any:
             known = [TRANSFORMS[c] if isinstance(c, str) else AffineTransform(*c) for c in changes]
             return TRANSFORMED[kind](base, known)
     raise ValueError(f"a value has the unknown kind {kind!r}")
+
+
+def _decode_each(content: list[Any], arrays: Arrays) -> list[Any]:
+    return [decode(part, arrays) for part in content] if dict in {*map(type, content)} else content
 
 
 def node_type(name: str) -> Any:

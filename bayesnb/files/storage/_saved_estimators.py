@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import is_sparse
 from bayesnb.files.storage._saved_results import check_statistics, rebuild, same_result
 from bayesnb.frames._blocks import AnySchema, BlocksSchema
-from bayesnb.frames._columns import KINDS, SKIP, Column, in_order
+from bayesnb.frames._columns import KINDS, SKIP, Column
 from bayesnb.frames._words import WordColumn, vectorizer_of
 from bayesnb.primitives.sums import Labels
 from bayesnb.rows._labelled_rows import LabelledRows
@@ -123,8 +124,8 @@ def _check_column(column: Column, *, named: bool) -> None:
         if values != (range(len(values)) if kind == "categorical" else ()) or values == range(0):
             raise ValueError(f"values of a column of an array must be codes 0, 1, ..., got {values!r}")
         return
-    cells = str if column.text else bool | int | float
-    if not all(isinstance(value, cells) and value == value for value in values):
+    types: set[type] = {str} if column.text else {bool, int, float}
+    if not {*map(type, values)} <= types or any(value != value for value in values[:1]):
         raise ValueError(f"values of column {column.name!r} must be texts or numbers, as its cells are, got {values!r}")
-    if values != in_order({*values}) or (kind == "bernoulli" and len(values) != 2):
+    if not all(map(operator.lt, values, values[1:])) or (kind == "bernoulli" and len(values) != 2):
         raise ValueError(f"values of column {column.name!r} must be different, and in order, got {values!r}")
