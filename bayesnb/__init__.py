@@ -19,7 +19,8 @@ What a fit says  explain, top_features, feature_inclusion, dependence, compare_e
                  quadratic_form, diagnose, to_arviz
 Does the prior   decide_set: decisions that no prior of a set changes; robustness: how many pseudo-rows change one;
 matter?          predict_bounds of a posterior
-Parts of rows    sufficient_statistics, merge, subtract, discount, stream; prequential, fit_forgetting; predict_table
+Parts of rows    sufficient_statistics, no_rows, merge, subtract, discount, stream; prequential, fit_forgetting;
+                 describe_table, predict_table: tables of any size
 Elsewhere        estimate_class_probs: other frequencies of classes
 Types            Rows, Table, LabelsLike, Array, for the signatures of your own functions; bayesnb.results: what
                  functions return, such as results.Explanation

@@ -25,6 +25,8 @@ from .files._counting import stream as stream
 from .files._fit_table import fit_file as fit_file
 from .files._fit_table import fit_table as fit_table
 from .files._predictions import predict_table as predict_table
+from .files._table_schema import describe_table as describe_table
+from .files._table_schema import no_rows as no_rows
 from .files.sources._source import StreamError as StreamError
 from .files.storage._export import export as export
 from .files.storage._exported import load_exported as load_exported

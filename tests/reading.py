@@ -2,13 +2,13 @@
 
 import pandas as pd
 
-from bayesnb.files._description import summarise_source
+from bayesnb.files._description import Asked, summarise_source
 from bayesnb.files.sources._paths import as_pandas, open_data
 
 
 def frame_of(data):
     """Its numbers and text, indexed by the line of each row, or its number."""
     source = open_data(str(data))
-    summaries, _ = summarise_source(source, source.names, source.names[-1], dict.fromkeys(source.names))
+    summaries, *_ = summarise_source(source, Asked(source.names[:-1], source.names[-1], None, "auto"))
     texts = {name for name, summary in summaries.items() if summary.text}
     return pd.concat([as_pandas(batch) for batch in source.batches(source.names, texts)])

@@ -169,7 +169,13 @@ CALLS = {
 }
 DRAWS = ("predict_interval", "program")  # on a device they compile for seconds
 QUICK = ("sufficient_statistics", "merge", "discount", "leave_one_out", "top_features")
-FILES = {"fit_file", "fit_table", "predict_table"}  # of paths, with no array: the examples of their docstrings
+FILES = {
+    "fit_file",
+    "fit_table",
+    "predict_table",
+    "describe_table",
+    "no_rows",
+}  # of paths, with no array: the examples of their docstrings
 
 
 def test_every_function_is_called():

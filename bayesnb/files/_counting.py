@@ -95,8 +95,9 @@ def count(
     checkpoint: str | os.PathLike[str] | None = None,
     progress_bar: bool = True,
     pairs: bool = False,
+    none: ModelStatistics | None = None,
 ) -> ModelStatistics:
-    """The statistics of all blocks of a source, or of those after the checkpoint; see ``stream``."""
+    """The statistics of all blocks of a source, or of those after the checkpoint, or ``none``; see ``stream``."""
     summarise = forest_statistics if pairs else sufficient_statistics
     kept = None if checkpoint is None else Checkpoint(checkpoint, model, source, pairs=pairs)
     state = None if kept is None else kept.load(num_classes, classes)
@@ -108,6 +109,8 @@ def count(
                 kept.save(state)  # fail now, not after the first blocks, if it cannot be written
         if not (state.finished and source.final):
             state = _count(model, source, state, kept, show, summarise)
+    if none is not None and state.statistics is None:
+        return none
     if state.statistics is None or not state.position.rows:
         raise StreamError("the source has no rows")
     return _name_classes(state)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 import jax
 import numpy as np
@@ -19,15 +19,16 @@ from bayesnb.arrays._cells import stack_rows
 from bayesnb.arrays._memory import in_words
 from bayesnb.families import Family
 from bayesnb.files._progress import logger
+from bayesnb.files._row_sample import RowSample
 from bayesnb.files.sources._csv import TEXT
 from bayesnb.files.sources._encoded_rows import EncodedRows
 from bayesnb.files.sources._paths import keep
 from bayesnb.files.sources._source import Position, RowBatch, RowBlock, Source, StreamError, read_ahead, row_batch
 from bayesnb.frames._choices import AUTO, choose_kinds
-from bayesnb.frames._columns import SKIP, Column, in_order
+from bayesnb.frames._columns import CODED, SKIP, Column, in_order
 from bayesnb.frames._likelihoods import choose_columns, say_left_out
 from bayesnb.frames._schema import Schema
-from bayesnb.frames._series import Array, DataError, as_series, closest, label, listing, numbers, sort_of
+from bayesnb.frames._series import Array, DataError, are_missing, as_series, closest, label, listing, numbers, sort_of
 from bayesnb.frames._summaries import Summary, on_command_line, summarise_column, warnings_of
 
 
@@ -45,6 +46,7 @@ class Description(EncodedRows):
         num_unlabelled: The number of rows without a class, which are left out.
         warnings: Whole sentences for the user.
         weight: The column of weights, or None.
+        of_part: Whether the source is a part of what was described, which may not have other categories.
     """
 
     source: Source
@@ -56,6 +58,7 @@ class Description(EncodedRows):
     num_unlabelled: int
     warnings: tuple[str, ...]
     weight: str | None = None
+    of_part: bool = False
 
     @property
     def left_out(self) -> tuple[tuple[str, str], ...]:
@@ -98,14 +101,33 @@ class Description(EncodedRows):
         frame, weight = row_batch(rows, 0, 0.0).frame, None
         if self.weight is not None:
             weight = require_weights(rows, self.weight)
-        return self.schema.encode(frame), self.target.encode(frame[self.target.name]), weight
+        y = self.target.encode(frame[self.target.name])
+        if (y < 0).any():
+            self._refuse(self.target, frame)
+        X = self.schema.encode(frame)
+        if self.of_part:
+            for block, columns in self.schema.blocks.items():
+                x = X if self.schema.single else X[block]
+                for column, codes in zip(columns, x.T, strict=True) if columns[0].kind in CODED else ():
+                    unknown = np.isnan(codes) if codes.dtype.kind == "f" else codes < 0
+                    if unknown.sum() > are_missing(as_series(frame[column.name])).sum():
+                        self._refuse(column, frame)
+        return X, y, weight
+
+    def _refuse(self, column: Column, frame: Any) -> NoReturn:
+        known = {*map(label, column.values), "nan", "None"}
+        odd = next(cell for cell in map(label, frame[column.name].to_list()) if cell not in known)
+        raise DataError(
+            f"column '{column.name}' holds '{odd}', which is not in the schema: describe this part too, and merge its "
+            "schema with those of the others"
+        )
 
     def _blocks(self, start: Position, classes: list[Any] | None) -> Generator[RowBlock]:
         rows = start.rows
         for block in super()._blocks(start, classes):
             rows = block.end.rows
             yield block
-        if rows != self.num_rows:
+        if rows != self.num_rows and not self.of_part:
             raise StreamError(
                 f"{self.source.title} had {self.num_rows:,} rows with a class when it was described, and {rows:,} when "
                 "it was counted: give one that does not change, and that can be read again"
@@ -133,6 +155,28 @@ def describe(
     Raises:
         DataError: if the source, the target or a likelihood does not fit, or no column is left to learn from.
     """
+    asked = ask(source, target, likelihoods, weight)
+    found, kept, _ = summarise_source(source, asked, advance)
+    return decide(keep(source, kept) if kept else source, asked, found, how)
+
+
+class Asked(NamedTuple):
+    """What the user has asked for: the columns beside target and weight, and the likelihoods as given."""
+
+    names: Sequence[str]
+    target: str
+    weight: str | None
+    likelihoods: Any
+
+    @property
+    def chosen(self) -> Mapping[str, Any]:
+        """The kinds, families or vectorizers that the user has chosen, by column; one family takes numbers."""
+        likelihoods = "normal" if isinstance(self.likelihoods, Family) else self.likelihoods
+        return choose_kinds(likelihoods, self.names)
+
+
+def ask(source: Source, target: str | None, likelihoods: Any, weight: str | None) -> Asked:
+    """The same for a source, checked against its columns; DataError if they do not fit."""
     target = source.names[-1] if target is None else target
     for name in (target, *filter(None, [weight])):
         if name not in source.names:
@@ -142,12 +186,14 @@ def describe(
         raise DataError(f"column '{target}' cannot be the target and the weight")
     if isinstance(likelihoods, Mapping) and target in likelihoods:
         raise DataError(f"column '{target}' is the target, so it has no kind to choose")
-    names, family = [name for name in source.names if name not in (target, weight)], None
-    if isinstance(likelihoods, Family):  # it takes numbers
-        family, likelihoods = likelihoods, "normal"
-    chosen = choose_kinds(likelihoods, names)
-    read = [name for name in source.names if chosen.get(name) != SKIP]
-    found, kept = summarise_source(source, read, target, chosen, advance, weight)
+    names = [name for name in source.names if name not in (target, weight)]
+    return Asked(names, target, weight, likelihoods)
+
+
+def decide(source: Source, asked: Asked, found: Mapping[str, Summary], how: Callable[..., str]) -> Description:
+    """The features and the classes, given the summary of each column."""
+    names, target, chosen = asked.names, asked.target, asked.chosen
+    family = asked.likelihoods if isinstance(asked.likelihoods, Family) else None
     summaries = {name: found.get(name) or Summary(name, 0, 0) for name in (*names, target)}
     labels = summaries[target]
     classes = _classes_of(labels)
@@ -159,7 +205,7 @@ def describe(
         raise DataError("; ".join((f"{source.title} has no column to learn from{why}", *warnings[:1])))
     whole = not labels.text and labels.whole and max(map(abs, labels.span)) <= limits.LARGEST_WHOLE
     return Description(
-        source=keep(source, kept) if kept else source,
+        source=source,
         target=Column(target, "categorical", classes, labels.text),
         classes=tuple(map(int, classes)) if whole else classes,
         chosen=family or chosen,
@@ -167,39 +213,37 @@ def describe(
         num_rows=labels.num_cells,
         num_unlabelled=labels.missing,
         warnings=warnings,
-        weight=weight,
+        weight=asked.weight,
     )
 
 
 def summarise_source(
-    source: Source,
-    names: Sequence[str],
-    target: str,
-    chosen: Mapping[str, Any],
-    advance: Callable[[float, int], None] | None = None,
-    weight: str | None = None,
-) -> tuple[dict[str, Summary], list[RowBatch]]:
-    """The summary of each column, and the batches if they are small enough to be kept for a second reading.
+    source: Source, asked: Asked, advance: Callable[[float, int], None] | None = None, *, sampled: bool = False
+) -> tuple[dict[str, Summary], list[RowBatch], RowSample]:
+    """The summary of each column that is read, batches that are small enough to be kept, and a sample.
 
     Args:
         source: Where the rows come from.
-        names: The columns to be read.
-        target: The one of the classes, of which all rows are described; of the others the rows with a class.
-        chosen: The likelihoods that the user has chosen, by column; numbers in others keep only few values.
+        asked: The columns. Of the target all rows are described, of the others the rows with a class; numbers in
+            columns without a choice keep only few values.
         advance: Called after each batch.
-        weight: The column of weights.
+        sampled: Whether rows are sampled, instead of being kept for a second reading; there may be none.
 
     Raises:
         DataError: naming the place of an infinite number; for a column that is numbers in some rows and text in others;
             and for a stream that is too large to be kept and cannot be read again.
     """
+    chosen, weight = asked.chosen, asked.weight
+    names = [name for name in source.names if chosen.get(name) != SKIP]
     texts, again = set[str](), True
+    empty = pa.RecordBatch.from_pylist([], pa.schema([(name, pa.null()) for name in names if name != weight]))
     while again:
         summaries: dict[str, Summary] = {}
         kept: list[RowBatch] = []
         rows, again, room, known = 0, False, limits.KEPT_BYTES, frozenset(texts)
-        for batch in read_ahead(source.batches(names, texts)):
-            room -= batch.rows.nbytes
+        sample = RowSample.of(empty, asked.target, None)
+        for batch in read_ahead(source.batches(names, texts, some=not sampled)):
+            room -= batch.rows.nbytes * (not sampled)
             # without the bytes that tell the lines
             light = replace(row_batch(batch.rows, batch.first, batch.done), part=batch.part)
             kept = [*kept, light] if room >= 0 else []
@@ -209,7 +253,12 @@ def summarise_source(
                     "are kept for a second reading: give a function that opens it again, such as "
                     "lambda: database.cursor().execute(query).fetch_record_batch(), or write it to a Parquet file"
                 )
-            for name, found in _summarise_batch(batch, target, chosen, weight).items():
+            batch = _of_weight(batch, weight)
+            labelled = batch.keep(batch.present(asked.target))
+            if sampled and not again:
+                own = None if weight is None else require_weights(labelled.rows, weight)
+                sample = sample.merge(RowSample.of(labelled.rows.select(empty.schema.names), asked.target, own))
+            for name, found in _summarise_batch(batch, labelled, asked.target, chosen, empty.schema.names).items():
                 before = summaries.get(name, found)
                 # a column of text that was read as numbers, before the text was known, or ahead: start over
                 differs = found.text != before.text and min(found.num_cells, before.num_cells) > 0
@@ -232,14 +281,14 @@ def summarise_source(
         size, place = found.largest
         if np.isinf(size):
             raise DataError(f"column '{name}' holds an infinite number {place}{of}: leave out the cell or its row")
-    return summaries, kept
+    return summaries, kept, sample
 
 
-def _summarise_batch(batch: RowBatch, target: str, chosen: Mapping[str, Any], weight: str | None) -> dict[str, Summary]:
-    batch = _of_weight(batch, weight)
-    labelled = batch.keep(batch.present(target))
+def _summarise_batch(
+    batch: RowBatch, labelled: RowBatch, target: str, chosen: Mapping[str, Any], names: Sequence[str]
+) -> dict[str, Summary]:
     found = {}
-    for name in (name for name in batch.rows.schema.names if name != weight):
+    for name in names:
         rows = batch if name == target else labelled
         inferred = name != target and name not in chosen
         found[name] = summarise_column(rows.frame[name], rows.place, inferred=inferred, chosen=chosen.get(name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
 
@@ -13,17 +14,20 @@ from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._typing import ArrayLike, ByColumn, ByLabel
 from bayesnb.arrays._user_warnings import warn
 from bayesnb.families import Family
+from bayesnb.families.parts._bin_statistics import ViewStatistics
 from bayesnb.files._counting import count
 from bayesnb.files._description import Description, describe
 from bayesnb.files._progress import progress
+from bayesnb.files._table_schema import TableSchema
 from bayesnb.files.sources._tables import open_table
 from bayesnb.forests._layout import Layout, Segments
 from bayesnb.forests._pairs import PairStatistics, count_pairs
 from bayesnb.frames._choices import AUTO
-from bayesnb.frames._series import Array
+from bayesnb.frames._series import Array, DataError
 from bayesnb.frames._summaries import in_python
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.rows._labelled_rows import LabelledRows, label_rows
+from bayesnb.rows._model_statistics import ModelStatistics
 from bayesnb.rows._part import choose_part, part_of_classes
 from bayesnb.sklearn._estimator import NaiveBayesClassifier
 from bayesnb.sklearn._kept_rows import KeptRows
@@ -44,6 +48,7 @@ def fit_table(
     dependence: bool | str | None = None,
     random_state: int | np.random.RandomState | None = None,
     num_samples: int = 1000,
+    statistics: ModelStatistics | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress_bar: bool = True,
 ) -> NaiveBayesClassifier:
@@ -61,11 +66,13 @@ def fit_table(
             Arrow batches (a RecordBatchReader, or an object with ``__arrow_c_stream__``) or a cursor of ADBC, which are
             read once, so that they must be small enough to be kept, or a function without arguments that opens one; or
             a list of these, one after the other, with the columns of the first. Types may differ between parts as long
-            as a column is numbers in all, or text in all.
+            as a column is numbers in all, or text in all. Or the schema that ``nb.describe_table`` returns, with
+            ``statistics``.
         target: The column of classes; by default the last.
         likelihoods, method, class_prior, smoothing, temper, dependence, random_state, num_samples: As for
             ``NaiveBayesClassifier``.
         weight: The column of weights, if rows have some; rows of weight zero do not count.
+        statistics: Those of all rows, counted under the schema: ``nb.merge(*[schema.count(part) for part in parts])``.
         checkpoint: A file from which the same call resumes when it is repeated, as for ``stream``.
         progress_bar: Whether to show a progress bar on stderr if that is a terminal.
 
@@ -83,9 +90,16 @@ def fit_table(
     require(method, smoothing)
     require_temper(temper, method)
     require_dependence(dependence, method, temper)
-    opened = open_table(source)
-    with progress(f"describing {opened.title}", 1.0, wanted=progress_bar) as advance:
-        described = describe(opened, target, likelihoods, advance, in_python, weight)
+    if isinstance(source, TableSchema):
+        if not (target is weight is checkpoint is None and likelihoods is AUTO):
+            raise DataError("a schema has its target, likelihoods and weight, and no rows are read: leave these out")
+        described = source.require(statistics)
+    elif statistics is not None:
+        raise DataError("statistics go with a schema, nb.fit_table(schema, statistics=...), and this source is none")
+    else:
+        opened = open_table(source)
+        with progress(f"describing {opened.title}", 1.0, wanted=progress_bar) as advance:
+            described = describe(opened, target, likelihoods, advance, in_python, weight)
     unlabelled = described.num_unlabelled
     if unlabelled:
         rows, do = ("one row has", "does") if unlabelled == 1 else (f"{unlabelled:,} rows have", "do")
@@ -94,7 +108,7 @@ def fit_table(
         warn(warning)
     params: dict[str, Any] = {"method": method, "class_prior": class_prior, "smoothing": smoothing, "temper": temper}
     params |= {"dependence": dependence, "random_state": random_state, "num_samples": num_samples}
-    return fit_described(described, checkpoint=checkpoint, progress_bar=progress_bar, **params)
+    return fit_described(described, statistics, checkpoint=checkpoint, progress_bar=progress_bar, **params)
 
 
 def fit_file(
@@ -126,6 +140,7 @@ def fit_file(
 
 def fit_described(
     described: Description,
+    counted: ModelStatistics | None = None,
     *,
     checkpoint: str | os.PathLike[str] | None = None,
     progress_bar: bool = True,
@@ -135,6 +150,7 @@ def fit_described(
 
     Args:
         described: The description of the table.
+        counted: The statistics of its rows in all views, if they have been counted.
         checkpoint: A file from which the same call resumes when it is repeated, as for ``stream``.
         progress_bar: Whether to show a progress bar on stderr.
         **params: Parameters of the classifier other than ``likelihoods``, which are those that the user has chosen.
@@ -148,13 +164,22 @@ def fit_described(
     sparse = [block for block, columns in schema.blocks.items() if columns[0].kind == "words"]
     how: dict[str, Any] = {"temper": classifier.temper, "dependence": classifier.dependence, "sparse": sparse}
     planned = plan(*given, num_rows=described.num_rows, **how)
-    statistics = count(
-        planned.model, described, num_classes=len(classes), checkpoint=checkpoint, progress_bar=progress_bar
-    )
+    if counted is None:
+        how = {"num_classes": len(classes), "checkpoint": checkpoint, "progress_bar": progress_bar}
+        statistics = count(planned.model, described, **how)
+    else:
+        blocks = {name: _of_model(block, planned.model.families[name]) for name, block in counted.blocks.items()}
+        statistics = replace(counted, blocks=blocks, classes=None, schema=None)
     some = None if planned.powers is False else _some_rows(described, planned, np.asarray(statistics.class_counts))
-    if described.num_rows > limits.EDGE_ROWS:
+    if counted is None and described.num_rows > limits.EDGE_ROWS:
         planned = planned._replace(count_pairs=partial(_count_pairs, described))
     return classifier._fit_counted(schema, classes, statistics, planned, some)
+
+
+def _of_model(statistics: Any, family: Any) -> Any:
+    """The statistics of a block for this family, which may be one of the views that were counted."""
+    seen = isinstance(statistics, ViewStatistics) and not issubclass(family.statistics_type, ViewStatistics)
+    return statistics.of(family) if seen else statistics
 
 
 def _some_rows(described: Description, planned: Plan, class_counts: Array) -> KeptRows:

@@ -1,5 +1,6 @@
 """Types of results that users read and never write; each loads when it is first used."""
 
+from bayesnb.files._table_schema import TableSchema as TableSchema
 from bayesnb.files.storage._exported import ExportedClassifier as ExportedClassifier
 from bayesnb.files.storage._exported import ExportedEstimator as ExportedEstimator
 from bayesnb.fits._averaged import AveragedPosterior as AveragedPosterior

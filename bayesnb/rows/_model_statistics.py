@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import field, replace
+from functools import singledispatch
 from numbers import Real
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -24,10 +25,16 @@ from bayesnb.rows._arguments import check_factors
 Names = tuple[Any, ...]
 """The labels that the integers 0..K-1 encode, in their order."""
 
+Merged = TypeVar("Merged")
+
+NO_PARTS = "merge takes the statistics of one part or more, got none: begin with nb.no_rows(model)"
+
 
 @pytree
 class ModelStatistics(Node):
     """The sum of weights by class, ``class_counts`` [K], statistics by block, and the labels ``classes``, or None.
+
+    ``schema`` is the digest of the table's schema under which they were counted, if they were.
 
     ``a + b`` is ``merge(a, b)``, and ``sum(parts)`` is ``merge(*parts)``. Never add leaf by leaf, by ``lax.psum`` or
     ``jax.tree.map``: means, squares about them and edges are no sums, and a fit to such sums is wrong without a word.
@@ -45,6 +52,7 @@ class ModelStatistics(Node):
     class_counts: Array
     blocks: dict[str, Any]
     classes: Names | None = field(default=None, kw_only=True, metadata={"static": True})
+    schema: str | None = field(default=None, kw_only=True, metadata={"static": True})
 
     @property
     def num_classes(self) -> int:
@@ -106,20 +114,20 @@ class ModelStatistics(Node):
         return {name: statistics.pool() for name, statistics in self.blocks.items()}
 
 
-@promote_dtypes
-def merge(*parts: ModelStatistics, axis: int | None = None) -> ModelStatistics:
-    """The statistics of all parts' rows together.
+def merge(*parts: Merged | Mapping[Any, Merged], axis: int | None = None) -> Merged:
+    """The statistics of all parts' rows together, or the schema of all, of schemas of ``nb.describe_table``.
 
     Classes with names are aligned by these, sorted, without rows where one is absent; others must be the same.
 
     Args:
-        parts: The statistics of one part or more.
+        parts: The statistics of one part or more; or dicts of them by a key of each part, such as its path: then no
+            part counts twice, and the sum has the same bits whatever the order in which they came.
         axis: Where each of ``parts`` is itself many, stacked along this axis of every array, as ``vmap`` stacks its
             results: that axis. ``merge(jax.vmap(count)(X, y), axis=0)`` is one whole.
 
     Raises:
-        ValueError: if there are none, if they are of different models, or differ in classes without names, or in
-            columns, and if they are stacked without an ``axis``.
+        ValueError: if there are none, if they are of different models or schemas, or differ in classes without names,
+            or in columns, if a key comes twice, and if they are stacked without an ``axis``.
 
     Example:
         >>> import bayesnb as nb
@@ -128,6 +136,32 @@ def merge(*parts: ModelStatistics, axis: int | None = None) -> ModelStatistics:
         >>> whole.classes, whole.class_counts.tolist()
         (('bee', 'cat', 'dog'), [1.0, 1.0, 1.0])
     """
+    if any(isinstance(part, Mapping) for part in parts):
+        parts = _in_order_of_keys(parts)
+    if not parts:
+        raise ValueError(NO_PARTS)
+    found: Merged = merge_parts(*parts, axis=axis)
+    return found
+
+
+def _in_order_of_keys(dicts: Sequence[Any]) -> tuple[Any, ...]:
+    by_key: dict[Any, Any] = {}
+    for parts in dicts:
+        if not isinstance(parts, Mapping):
+            raise ValueError("merge takes parts, or dicts of parts by key, got both")
+        if twice := by_key.keys() & parts.keys():
+            raise ValueError(f"the part {min(twice, key=repr)!r} comes twice: merge each part once")
+        by_key |= parts
+    try:
+        return tuple(by_key[key] for key in sorted(by_key))
+    except TypeError:  # keys of several types
+        return tuple(by_key[key] for key in sorted(by_key, key=repr))
+
+
+@singledispatch
+@promote_dtypes
+def merge_parts(*parts: Any, axis: int | None = None) -> Any:
+    """The whole of parts that are all of one type; by default of statistics."""
     require_statistics("merge", *parts)
     for part in parts:
         if np.ndim(part.class_counts) != (1 if axis is None else 2):
@@ -137,7 +171,7 @@ def merge(*parts: ModelStatistics, axis: int | None = None) -> ModelStatistics:
             )
     single = parts if axis is None else [one for part in parts for one in _unstack(part, axis)]
     if not single:
-        raise ValueError("merge takes the statistics of one part or more, got none: begin with those of some rows")
+        raise ValueError(NO_PARTS)
     merged = single[0]
     for part in single[1:]:
         before, more = require_alike(merged, part, "merged")
@@ -239,6 +273,11 @@ def require_statistics(verb: str, *given: Any) -> None:
 
 def require_alike(a: ModelStatistics, b: ModelStatistics, verb: str) -> tuple[ModelStatistics, ModelStatistics]:
     """Both statistics, on one device and with the same classes; ValueError unless they are of one model and columns."""
+    if a.schema != b.schema:
+        raise ValueError(
+            f"statistics can be {verb} only if they were counted under the same schema: merge the schemas of all parts "
+            "first, with one version of bayesnb, and count each part under that, schema.count(part)"
+        )
     if a.classes != b.classes:
         a, b = _align(a, b, verb)
     structures: list[Any] = [jax.tree.structure(s, is_class_table) for s in (a, b)]

@@ -52,7 +52,13 @@ def choose_part(rows: LabelledRows, most: Array | None) -> LabelledRows:
     """The part of numpy rows of positive weight with so many of each class, [K], sorted by class and hash, or all."""
     if most is None:
         return rows
-    y, weight, hashes = rows.labels.y, rows.weight(), hash_rows(rows)
+    kept, sums = lowest_hashes(rows.labels.y, hash_rows(rows), rows.weight(), most)
+    part = rows.select(kept)
+    return replace(part, labels=Labels(part.labels.y, sums))
+
+
+def lowest_hashes(y: Array, hashes: Array, weight: Array, most: Array) -> tuple[Array, Array]:
+    """The rows of each class with so many of the lowest hashes, each once, and the weights of the rows equal to it."""
     order = np.lexsort((hashes, y))
     sorted_y, sorted_hashes = y[order], hashes[order]
     first = np.ones(len(y), bool)  # of equal rows
@@ -61,8 +67,7 @@ def choose_part(rows: LabelledRows, most: Array | None) -> LabelledRows:
     number = np.arange(len(places)) - np.searchsorted(of_class, of_class)  # among the distinct rows of its class
     kept = number < np.asarray(most)[of_class]
     sums = np.add.reduceat(weight[order], places) if len(places) else weight
-    part = rows.select(order[places[kept]])
-    return replace(part, labels=Labels(part.labels.y, sums[kept]))
+    return order[places[kept]], sums[kept]
 
 
 def hash_rows(rows: LabelledRows) -> Array:

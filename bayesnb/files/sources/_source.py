@@ -232,9 +232,11 @@ def at_row(place: str, num_rows: int, use: Callable[[slice], Any], where: Where 
                 return True
             return False
 
+        if isinstance(error, StreamError):
+            raise
         row = num_rows if where is None else bisect_left(range(num_rows), True, key=refuses)
-        with at(place if where is None or row == num_rows else where(row)):
-            raise error
+        of = place if where is None or row == num_rows else where(row)
+        raise StreamError(f"{of}: {words_of(error)}") from error
 
 
 class File(Protocol):
@@ -326,11 +328,11 @@ class Source:
         """What sentences call it."""
         return self.parts[0].name if len(self.parts) == 1 else f"'{self.data}'" if self.parts else self.data
 
-    def batches(self, names: Sequence[str], texts: Collection[str] = ()) -> Generator[RowBatch]:
+    def batches(self, names: Sequence[str], texts: Collection[str] = (), *, some: bool = True) -> Generator[RowBatch]:
         """The named columns of all rows; ``texts`` may grow while batches are read, for those that follow.
 
         Raises:
-            DataError: if there are no rows.
+            DataError: if there must be ``some`` rows and there are none.
         """
         given, before, total = False, 0.0, sum(part.size for part in self.parts) or 1.0
         for part in self.parts:
@@ -338,6 +340,6 @@ class Source:
                 given, done = True, (before + batch.done * part.size) / total
                 yield replace(batch, part=part, done=done) if len(self.parts) > 1 else batch
             before += part.size
-        if not given:
+        if some and not given:
             header = "a header and " if Path(self.data).is_file() and format_of(Path(self.data)) != "parquet" else ""
             raise DataError(f"{self.title} has {header}no rows")
