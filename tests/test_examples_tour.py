@@ -13,7 +13,6 @@ from scipy.special import gammaln
 from sklearn.datasets import load_wine
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import log_loss
-from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
 
 from tests.conftest import EXAMPLES
@@ -121,19 +120,21 @@ def test_text_pipeline_on_messages_of_a_file(notebook, tmp_path, capsys):
 
 
 def test_experiment(notebook, tmp_path, capsys):
-    scope = notebook("experiment", picture=True, SETS=["wine"], SIZES=[20, 40], REPEATS=2)
-    runs = pd.read_csv(tmp_path / "experiment.csv")
-    assert len(runs) == 2 * 2 * len(scope["METHODS"])
-    assert "24 fits, seeds 0 to 1" in capsys.readouterr().out
-    mle = runs[(runs.method == "MLE") & (runs["size"] == 40)].sort_values("seed")
-    for seed, loss in zip(mle.seed, mle.log_loss, strict=True):
-        X, y = load_wine(return_X_y=True)
-        train, test, y_train, y_test = train_test_split(X, y, train_size=40, stratify=y, random_state=seed)
-        log_proba = GaussianNB(var_smoothing=0.0).fit(train, y_train).predict_log_proba(test)
-        assert_allclose(loss, -log_proba[np.arange(len(y_test)), y_test].mean())
-    gain = scope["differences"].loc[("wine", 40), "MLE"]
-    full = runs[(runs.method == "full Bayes") & (runs["size"] == 40)].sort_values("seed")
-    assert_allclose(gain, mle.log_loss.to_numpy() - full.log_loss.to_numpy())
+    scope = notebook("experiment", picture=True, SETS=["wine"], SIZES=[20, 40], SPLITS=2)
+    runs = pd.read_csv(tmp_path / "experiment.csv").query("metric == 'log_loss' and size == 40")
+    assert len(runs) == 2 * len(scope["METHODS"])
+    assert "cells=24" in capsys.readouterr().out
+    X, y = load_wine(return_X_y=True)
+    mle = runs[runs["method"] == "MLE"].set_index("split")["value"]
+    for split, (train, test) in enumerate(scope["study"].splits("wine")):
+        log_proba = GaussianNB(var_smoothing=0.0).fit(X[train[:40]], y[train[:40]]).predict_log_proba(X[test])
+        assert_allclose(
+            mle[split], -np.maximum(log_proba[np.arange(len(test)), y[test]], np.log(1.18e-38)).mean(), rtol=1e-4
+        )
+    gain = scope["differences"].query("size == 40 and method == 'MLE'")["mean"].item()
+    full = runs[runs["method"] == "full Bayes"].set_index("split")["value"]
+    assert_allclose(gain, (mle - full).mean(), rtol=1e-5)
+    assert "booktabs" in (tmp_path / "experiment.tex").read_text(encoding="utf-8")
 
 
 def test_migrating(notebook, capsys):

@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesnb.arrays._typing import Array, ArrayLike, LabelsLike
 from bayesnb.comparison._metrics import NUM_BINS, ReliabilityBins
-from bayesnb.plots._style import DODGE, HATCHES, STYLES, class_colour, class_line, shorten, tidy
+from bayesnb.plots._style import DODGE, HATCHES, STYLES, class_colour, class_line, method_lines, shorten, tidy
 from bayesnb.results._decisions import decide
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def learning_curve(
     """
     # draw the largest markers first and smaller ones on top; methods without a style come last
     methods = [name for name in STYLES if name in curves] + [name for name in curves if name not in STYLES]
+    lines = method_lines(methods)
     for position, method in enumerate(methods):
         mean, error = (np.asarray(values, dtype=float) for values in curves[method])
         ax.errorbar(
@@ -48,7 +49,7 @@ def learning_curve(
             capsize=2.5,
             elinewidth=1,
             linewidth=1.6,
-            **STYLES.get(method, {"marker": "."}),
+            **lines[method],
         )
     ax.set_xscale("log")
     ax.set_xticks(list(sizes), labels=_size_labels(sizes))

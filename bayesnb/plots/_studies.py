@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,11 +31,9 @@ def draw_curves(study: Any, metric: str = "log_loss") -> Figure:
 
     Where a method is far worse than all others, the axis is broken, and marked: what is above has a scale of its own.
     """
-    from matplotlib.figure import Figure
-
     columns = min(len(study.sets), 4)
     rows = -(-len(study.sets) // columns)
-    figure = Figure(figsize=(0.6 + 3.4 * columns, 0.5 + 3.0 * rows), layout="constrained")
+    figure = _figure(0.6 + 3.4 * columns, 0.5 + 3.0 * rows)
     axes = figure.subplots(rows, columns, squeeze=False).flat
     for place, (ax, data_set) in enumerate(zip(axes, study.sets, strict=False)):
         curves = {method: _curve(study, data_set, method, metric) for method in study.methods}
@@ -112,11 +111,9 @@ def break_axis(ax: Axes, curves: Mapping[str, tuple[Array, Array]]) -> None:
 
 def draw_differences(table: pd.DataFrame, rope: float) -> Figure:
     """A forest of intervals from ``differences`` at one size: a line for each set and method, and the ROPE in grey."""
-    from matplotlib.figure import Figure
-
     methods = [*dict.fromkeys(table["method"])]
     sets = [*dict.fromkeys(table["data_set"])]
-    figure = Figure(figsize=(0.8 + 3.2 * len(methods), 1.1 + 0.3 * len(sets)), layout="constrained")
+    figure = _figure(0.8 + 3.2 * len(methods), 1.1 + 0.3 * len(sets))
     metric = STUDY_METRICS[table["metric"].iloc[0]]
     better = "right" if metric.higher_is_better else "left"
     for ax, method in zip(figure.subplots(1, len(methods), sharey=True, squeeze=False).flat, methods, strict=True):
@@ -143,3 +140,15 @@ def draw_differences(table: pd.DataFrame, rope: float) -> Figure:
             f"{metric.heading} less that of {shorten(table['reference'].iloc[0])};\n{better} is better", fontsize=8
         )
     return figure
+
+
+def _figure(width: float, height: float) -> Figure:
+    """A figure that a notebook shows, although pyplot does not know it."""
+    from matplotlib.figure import Figure
+
+    class Shown(Figure):
+        def _repr_png_(self) -> bytes:
+            self.savefig(file := BytesIO(), format="png")
+            return file.getvalue()
+
+    return Shown(figsize=(width, height), layout="constrained")

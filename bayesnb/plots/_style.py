@@ -41,6 +41,15 @@ def class_line(k: int) -> dict[str, Any]:
     return {"color": class_colour(k), "linestyle": LINES[k % len(LINES)], "marker": MARKERS[k % len(MARKERS)]}
 
 
+def method_lines(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The lines of methods; those without a style of their own have small markers and colours that are left over."""
+    taken = {STYLES[name]["color"] for name in names if name in STYLES}
+    left = [k for k, colour in enumerate(COLOURS) if colour not in taken] or [0]
+    others = [name for name in names if name not in STYLES]
+    own = {name: {**class_line(left[i % len(left)]), "markersize": 4} for i, name in enumerate(others)}
+    return {name: own.get(name) or STYLES[name] for name in names}
+
+
 def class_hatch(k: int) -> str:
     """The hatch of class k."""
     return CLASS_HATCHES[k % len(CLASS_HATCHES)]

@@ -9,3 +9,9 @@ def test_classes_are_told_apart_without_colour():
     assert len({style.class_hatch(k) for k in range(10)}) == 10
     assert style.shorten("a" * 40) == "a" * 23 + "…" + "a" * 8
     assert style.shorten("$x$") == r"\$x\$"
+
+
+def test_methods_without_a_style_have_colours_of_their_own():
+    lines = style.method_lines(["MLE", "full Bayes", "mine", "yours"])
+    assert len({line["color"] for line in lines.values()}) == 4
+    assert lines["MLE"] == style.STYLES["MLE"]
