@@ -14,7 +14,8 @@ Fits             fit_mle, fit_map, fit_posterior: closed forms; fit_nuts, bootst
 Predictions      predict_proba, predict_interval, log_joint and others are methods of every fit; decide, roll_up
 Held-out rows    leave_one_out, cross_validate; temper learns powers on them, against over-confidence;
                  stacking_weights average several fits
-Experiments      experiment: methods on the same splits of several sets, an Experiment; methods, forward
+Experiments      experiment: methods on the same splits of several sets, an Experiment; methods, forward;
+                 load_experiment, merge_experiments
 What a fit says  explain, top_features, feature_inclusion, dependence, compare_evidence, num_parameters, linear_form,
                  quadratic_form, diagnose, to_arviz
 Does the prior   decide_set: decisions that no prior of a set changes; robustness: how many pseudo-rows change one;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from sklearn.metrics import roc_auc_score
 from bayesnb.comparison import _metrics as metrics
 from bayesnb.comparison._contestants import Contestant
 from bayesnb.comparison._data_sets import DataSet
+from bayesnb.comparison._designs import Design
 from bayesnb.comparison._experiment import Split
 from bayesnb.frames._series import Array
 
@@ -27,6 +28,17 @@ class Place(NamedTuple):
     split: int
     size: int
     method: str
+
+    @classmethod
+    def all(cls, designs: Mapping[str, Design], methods: Iterable[str]) -> list[Place]:
+        """Every place of a study, set by set, size by size, split by split."""
+        return [
+            cls(name, split, size, method)
+            for name, design in designs.items()
+            for size in design.sizes
+            for split in range(len(design.nested))
+            for method in methods
+        ]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ import os
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,12 @@ import numpy as np
 
 from bayesnb.arrays._user_warnings import warn
 from bayesnb.comparison._cells import Cell, Place
+from bayesnb.comparison._designs import Design
+from bayesnb.comparison._experiment import Split
 from bayesnb.frames._series import Array, DataError
 
-CELLS, LOSSES, ABOUT, LOCK = "cells.jsonl", "losses.bin", "study.json", "lock"
+CELLS, LOSSES, ABOUT, SPLITS, LOCK = "cells.jsonl", "losses.bin", "study.json", "splits.npz", "lock"
+KINDS = "nested", "redrawn"
 ROW_BYTES = 9
 NOTHING = Cell()
 
@@ -53,11 +55,15 @@ class Journal:
             self._cells[key] = Cell(**record)
             self._losses[key] = tuple(at)
 
-    def __contains__(self, key: str) -> bool:
+    def __contains__(self, key: object) -> bool:
         return key in self._cells
 
     def __getitem__(self, key: str) -> Cell:
         return self._cells[key]
+
+    def get(self, key: str, otherwise: Cell) -> Cell:
+        """The cell, or another if it is not there."""
+        return self._cells.get(key, otherwise)
 
     def losses(self, key: str) -> Array:
         """The losses by test row, [3, T]."""
@@ -72,28 +78,26 @@ class Journal:
 
     def append(self, found: Sequence[tuple[str, Place, Cell, Array]]) -> None:
         """Add cells, all of them or none; where the folder takes no more, they stay in memory."""
-        lines, blobs = [], []
-        at = 0 if self.folder is None else _size(self.folder / LOSSES)
-        for key, place, cell, losses in found:
-            rows = losses.shape[1]
-            self._cells[key] = cell
-            self._losses[key] = losses.astype(np.float32)
-            blobs.append(losses[:2].astype("<f4").tobytes() + np.nan_to_num(losses[2]).astype(np.uint8).tobytes())
-            told = {name: value for name, value in asdict(cell).items() if value != getattr(NOTHING, name)}
-            lines.append(json.dumps({"key": key, **place._asdict(), **told, "losses": [at, rows]}) + "\n")
-            at += ROW_BYTES * rows
+        self._cells |= {key: cell for key, _, cell, _ in found}
+        self._losses |= {key: losses.astype(np.float32) for key, *_, losses in found}
         if self.folder is None or self.broken:
             return
+        start, lines, blobs = _size(self.folder / LOSSES), [], []
+        ends = np.cumsum([start, *(ROW_BYTES * losses.shape[1] for *_, losses in found)]).tolist()
+        for at, (key, place, cell, losses) in zip(ends, found, strict=False):
+            told = {name: value for name, value in vars(cell).items() if value != getattr(NOTHING, name)}
+            record = {"key": key, **place._asdict(), **told, "losses": [at, losses.shape[1]]}
+            lines.append(json.dumps(record).encode() + b"\n")
+            blobs.append(losses[:2].astype("<f4").tobytes() + np.nan_to_num(losses[2]).astype(np.uint8).tobytes())
         try:
-            for name, content in ((LOSSES, b"".join(blobs)), (CELLS, "".join(lines).encode())):
+            for name, content in ((LOSSES, blobs), (CELLS, lines)):
                 with (self.folder / name).open("ab") as file:
-                    file.write(content)
+                    file.write(b"".join(content))
         except OSError as error:
             self.broken = f"{error.strerror} ({self.folder})"
             warn(f"cells can no longer be written: {self.broken}; the rest of the study is in memory only")
             return
-        for key, line in zip((key for key, *_ in found), lines, strict=True):
-            self._losses[key] = tuple(json.loads(line)["losses"])
+        self._losses |= {key: (at, losses.shape[1]) for at, (key, *_, losses) in zip(ends, found, strict=False)}
 
 
 @contextmanager
@@ -129,6 +133,28 @@ def write_about(folder: Path, about: Mapping[str, Any]) -> None:
     scratch = folder / f"{ABOUT}.tmp"
     scratch.write_text(json.dumps(about, indent=1), "utf-8")
     scratch.replace(folder / ABOUT)
+
+
+def write_splits(folder: Path, designs: Mapping[str, Design]) -> None:
+    """Write the splits of each set, as positions in the rows that were given."""
+    arrays: dict[str, Any] = {}
+    for number, design in enumerate(designs.values()):
+        for kind in KINDS:
+            splits = getattr(design, kind)
+            arrays |= {f"{number} {kind} {part}": [getattr(split, part) for split in splits] for part in Split._fields}
+    scratch = folder / f"scratch-{SPLITS}"
+    np.savez(scratch, **arrays)
+    scratch.replace(folder / SPLITS)
+
+
+def read_splits(folder: Path, about: Mapping[str, Any]) -> dict[str, Design]:
+    """The designs of the sets of a folder."""
+    designs = {}
+    with np.load(folder / SPLITS) as found:
+        for number, (name, one) in enumerate(about["sets"].items()):
+            both = [[*map(Split, *(found[f"{number} {kind} {part}"] for part in Split._fields))] for kind in KINDS]
+            designs[name] = Design(one["design"], tuple(one["sizes"]), *both)
+    return designs
 
 
 def read_about(folder: Path) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import jax
@@ -33,14 +34,16 @@ class Plan:
 
     @cached_property
     def keys(self) -> dict[Place, str]:
-        """The key of each cell, set by set, size by size, split by split."""
-        return {
-            Place(name, number, size, method.name): key
-            for name, (data, design) in self.sets.items()
+        """The key of each cell, in the order of ``Place.all``."""
+        designs = {name: design for name, (_, design) in self.sets.items()}
+        keys = (
+            keys_of(data, split, size, self.methods, self.seed)
+            for data, design in self.sets.values()
             for size in design.sizes
-            for number, split in enumerate(design.splits(size))
-            for method, key in zip(self.methods, keys_of(data, split, size, self.methods, self.seed), strict=True)
-        }
+            for split in design.splits(size)
+        )
+        places = Place.all(designs, [method.name for method in self.methods])
+        return dict(zip(places, chain.from_iterable(keys), strict=True))
 
     def lacks(self, journal: Journal, place: Place) -> bool:
         """Whether a cell is to be run: it is not there, or without a metric that is wanted now."""

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,15 +19,12 @@ from bayesnb.comparison._cells import BY_ROW, Place
 from bayesnb.comparison._contestants import read_methods
 from bayesnb.comparison._data_sets import DataSet, read_sets
 from bayesnb.comparison._designs import CROSSED, RESPLIT, Design, Forward, check_sizes, make_design
-from bayesnb.comparison._journal import Journal, open_journal
+from bayesnb.comparison._journal import Journal, open_journal, write_splits
 from bayesnb.comparison._metrics import STUDY_METRICS
 from bayesnb.comparison._run import Plan, run
 from bayesnb.frames._series import DataError, closest
 from bayesnb.report._study import Experiment
 from bayesnb.rows._arguments import check_counts
-
-if TYPE_CHECKING:
-    pass
 
 
 def experiment(
@@ -104,10 +101,16 @@ def experiment(
         "utc": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}",
         **{"seed": plan.seed, "splits": str(splits), "design": design, "metrics": metrics},
         "methods": {method.name: method.identity for method in chosen},
-        "sets": {data.name: {"rows": len(data.table.y), "hash": data.fingerprint.hex()} for data in found},
+        "sets": {
+            name: {"hash": data.fingerprint.hex(), "design": own.name, "sizes": own.sizes}
+            for name, (data, own) in plan.sets.items()
+        },
         "keys": [*plan.keys.values()],
     }
+    mapped = {data.name: designs[data.name].at(data.places) for data in found}
     with nullcontext(Journal()) if out is None else open_journal(Path(out), about) as journal:
+        if out is not None:
+            write_splits(Path(out), mapped)
         left = sum(plan.lacks(journal, place) for place in plan.keys)
 
         def told(place: Place) -> None:
@@ -117,7 +120,6 @@ def experiment(
                 on_cell(place, left)
 
         run(plan, journal, told, timeout)
-    mapped = {data.name: designs[data.name].at(data.places) for data in found}
     return Experiment(mapped, [method.name for method in chosen], metrics, plan.keys, journal, plan)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.comparison._cells import BY_ROW, Place
+from bayesnb.comparison._cells import BY_ROW, Cell, Place
 from bayesnb.comparison._designs import Design
 from bayesnb.comparison._differences import differences
 from bayesnb.comparison._elpd import elpd_data
@@ -35,6 +35,9 @@ class Experiment:
     Attributes:
         methods: The names of the methods.
         metrics: The names of the metrics.
+        designs: The splits of each set.
+        keys: The key of each cell.
+        journal: The cells that have run, by key.
 
     Example:
         >>> import bayesnb as nb
@@ -55,21 +58,21 @@ class Experiment:
         plan: Plan | None = None,
     ) -> None:
         self.methods, self.metrics = [*methods], [*metrics]
-        self._designs, self._keys, self._journal, self._plan = designs, keys, journal, plan
+        self.designs, self.keys, self.journal, self._plan = designs, keys, journal, plan
 
     def __repr__(self) -> str:
-        failed = sum(bool(self._journal[key].failed) for key in self._keys.values())
-        return f"Experiment(sets={len(self.sets)}, methods={len(self.methods)}, cells={len(self._keys)}, {failed=})"
+        failed = sum(bool(self.journal[key].failed) for key in self.keys.values() if key in self.journal)
+        return f"Experiment(sets={len(self.sets)}, methods={len(self.methods)}, cells={len(self.keys)}, {failed=})"
 
     @property
     def sets(self) -> list[str]:
         """The names of the data sets."""
-        return [*self._designs]
+        return [*self.designs]
 
     @property
     def design(self) -> str:
         """ "crossed", "resplit" or "forward"; see ``experiment``."""
-        return next(iter(self._designs.values())).name
+        return next(iter(self.designs.values())).name
 
     def design_of(self, data_set: str, size: int) -> str:
         """The design of training sets of this size."""
@@ -98,17 +101,18 @@ class Experiment:
     def frame(self) -> pd.DataFrame:
         """One row for each set, split, size, method and metric.
 
-        ``value`` is NaN where ``status`` is "failed" or "undefined", for the ``reason``. Beside the test scores stand
-        the exact leave-one-out log loss and the log evidence of the training rows, of exact posteriors; the share of
-        test rows that were impossible; and the number of classes without a training row. ``key`` is that of the cell.
+        ``value`` is NaN where ``status`` is "failed", "undefined" or "missing", for the ``reason``. Beside the test
+        scores stand the exact leave-one-out log loss and the log evidence of the training rows, of exact posteriors;
+        the share of test rows that were impossible; and the number of classes without a training row. ``key`` is that
+        of the cell.
         """
         rows = []
-        for place, key in self._keys.items():
-            cell = self._journal[key]
+        for place, key in self.keys.items():
+            cell = self.journal.get(key, NOT_RUN)
             about = key, cell.classes_missing, cell.impossible, cell.loo_log_loss, cell.log_evidence
             for metric in self.metrics:
                 reason = cell.failed or cell.undefined.get(metric, "")
-                status = "failed" if cell.failed else "undefined" if reason else "ok"
+                status = "missing" if cell is NOT_RUN else "failed" if cell.failed else "undefined" if reason else "ok"
                 rows.append((*place, metric, cell.values.get(metric), status, reason, *about))
         names = (*Place._fields, "metric", "value", "status", "reason", "key", "classes_missing", *NUMBERS)
         return pd.DataFrame(rows, columns=names).astype(dict.fromkeys(("value", *NUMBERS), float))
@@ -151,9 +155,13 @@ class Experiment:
         """
         if metric not in BY_ROW:
             raise DataError(f"'{metric}' is no mean over test rows; {', '.join(BY_ROW)} are")
-        number = len(self._of(data_set).splits(size))
-        keys = [self._keys[Place(data_set, split, size, method)] for split in range(number)]
-        return np.stack([self._journal.losses(key)[BY_ROW.index(metric)] for key in keys])
+        splits = self._of(data_set).splits(size)
+        losses = np.full((len(splits), len(splits[0].test)), np.nan)
+        for number in range(len(splits)):
+            key = self.keys.get(Place(data_set, number, size, method))
+            if key is not None and key in self.journal:
+                losses[number] = self.journal.losses(key)[BY_ROW.index(metric)]
+        return losses
 
     def failures(self) -> pd.DataFrame:
         """The rows of the frame without a value, with their reasons."""
@@ -162,10 +170,8 @@ class Experiment:
 
     def cost(self) -> pd.DataFrame:
         """By set and method: the fits, the training rows of all of them, and their seconds."""
-        rows = [
-            (place.data_set, place.method, 1, place.size, self._journal[key].seconds)
-            for place, key in self._keys.items()
-        ]
+        done = [(place, self.journal[key].seconds) for place, key in self.keys.items() if key in self.journal]
+        rows = [(place.data_set, place.method, 1, place.size, seconds) for place, seconds in done]
         frame = pd.DataFrame(rows, columns=["data_set", "method", "fits", "rows", "seconds"])
         return frame.groupby(["data_set", "method"], sort=False).sum().reset_index()
 
@@ -289,9 +295,9 @@ class Experiment:
         return score_table(self, self.metrics[0]).html()
 
     def _of(self, data_set: str) -> Design:
-        if data_set not in self._designs:
+        if data_set not in self.designs:
             raise DataError(f"there is no set '{data_set}' among {', '.join(self.sets)}{closest(data_set, self.sets)}")
-        return self._designs[data_set]
+        return self.designs[data_set]
 
     def _require_metric(self, metric: str) -> None:
         if metric not in self.metrics:
@@ -301,4 +307,5 @@ class Experiment:
         return ", ".join(map(str, sorted({size for name in self.sets for size in self.sizes(name)})))
 
 
+NOT_RUN = Cell(failed="it has not run: run the experiment again with this folder")
 NUMBERS = ("impossible", "loo_log_loss", "log_evidence")
