@@ -39,7 +39,7 @@ class RowSample:
     whole: bool = True
 
     @classmethod
-    def of(cls, rows: pa.RecordBatch, target: str, weight: Array | None) -> Self:
+    def of(cls, rows: pa.RecordBatch | pa.Table, target: str, weight: Array | None) -> Self:
         """The sample of rows that all have a class and a weight that is not zero; the weights are 1 if not given."""
         columns, hashes, of_class = {}, np.zeros(rows.num_rows, np.uint64), np.zeros(rows.num_rows, np.uint64)
         for name in sorted(rows.schema.names):  # so that parts may have them in any order

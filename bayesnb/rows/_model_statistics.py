@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import singledispatch
+from io import BytesIO
 from numbers import Real
 from typing import Any, Self, TypeVar
 
@@ -108,6 +109,28 @@ class ModelStatistics(Node):
     def dense(self) -> Self:
         """The same with arrays in place of sparse tables of many classes; ValueError if they do not fit in memory."""
         return replace(self, blocks=jax.tree.map(whole, self.blocks, is_leaf=is_class_table))
+
+    def to_bytes(self) -> bytes:
+        """The content of the file that ``nb.save`` writes: what a worker sends."""
+        import bayesnb as nb  # by its public names, as files lie above
+
+        file = BytesIO()
+        nb.save(self, file)
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> ModelStatistics:
+        """The statistics whose ``to_bytes`` this is; no code in it runs.
+
+        Raises:
+            StorageError: if it is damaged, of a later version, or something else.
+        """
+        import bayesnb as nb
+
+        found = nb.load(content)
+        if not isinstance(found, cls):
+            raise nb.StorageError(f"the content is a {type(found).__name__}, expected {cls.__name__}")
+        return found
 
     def pool(self) -> dict[str, Any]:
         """Each block's statistics with all classes pooled, [1, ...]."""

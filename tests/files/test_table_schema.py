@@ -1,5 +1,7 @@
 """Parts of a table, described and counted apart: any split, any order, any merge gives one fit."""
 
+import io
+
 import jax
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.arrays import _limits as limits
+from bayesnb.files import _table_schema as table_schema
 from bayesnb.files._table_schema import describe_table, no_rows
 from tests import cases
 from tests.files.streams import Stop, assert_same, stop_after
@@ -234,3 +237,81 @@ def test_no_rows_of_a_model_that_does_not_say_its_columns():
     two = nb.NaiveBayes({"a": nb.Normal(), "b": nb.Poisson()}, num_classes=2)
     found = no_rows(two, num_columns={"a": 3, "b": 1})
     assert found.blocks["a"].mean.shape == (2, 3)
+
+
+# bytes
+
+
+def sent(one):
+    return type(one).from_bytes(one.to_bytes())
+
+
+def test_schemas_and_statistics_travel():
+    chosen = {"legs": "poisson", "mass": nb.Normal(), "colour": "categorical"}
+    parts = [*split(frame(), 6), frame()[:0]]
+    described = [sent(describe_table(part, "kind", chosen)) for part in parts]
+    schema = sent(nb.merge(*described))
+    assert schema.key == schema_of(parts, likelihoods=chosen).key
+    assert schema.sample.rows.equals(sent(schema).sample.rows)
+    total = nb.merge({i: sent(schema.count(part)) for i, part in enumerate(parts)})
+    jax.tree.map(assert_array_equal, sent(total), total)
+    assert (sent(total).schema, sent(total).classes) == (schema.key, ("ant", "bee", "fly"))
+    found = nb.fit_table(schema, statistics=total)
+    wanted = nb.NaiveBayesClassifier(chosen).fit(X, frame()["kind"])
+    assert_allclose(found.predict_proba(X), wanted.predict_proba(X), rtol=1e-8)
+
+
+@pytest.mark.parametrize("values", [["a", "b"] * 3, [True, False] * 3, [1, 2] * 3, [None] * 6, ["2020-01-01"] * 6,
+                                    [1.5, None] * 3, [*"abcdef"], [2**53 + 1] * 6])  # fmt: skip
+def test_columns_of_every_kind_travel(values):
+    part = pd.DataFrame({"x": values, "z": range(6), "kind": [*"ababab"]})
+    here, there = describe_table(part, "kind"), sent(describe_table(part, "kind"))
+    both = nb.merge(here, there)
+    for name, one in both.summaries.items():
+        two = nb.merge(there, here).summaries[name]
+        assert (one.num_cells, one.distinct, one.text, one.dates, one.span) == (
+            two.num_cells, two.distinct, two.text, two.dates, two.span)  # fmt: skip
+    assert there.merge(here).key == both.key
+
+
+def test_words_travel():
+    part = pd.DataFrame({"text": ["a good day", "bad"] * 2, "kind": [*"abab"]})
+    schema = describe_table(part, "kind", {"text": "words"})
+    assert sent(schema).key == schema.key
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda content: content[:-1], "is damaged, or was not written by"),
+        (lambda content: content[:-9] + b"x" + content[-8:], "its contents have changed since it was written"),
+        (lambda _: b"", "is empty"),
+        (lambda _: nb.no_rows(nb.NaiveBayes(nb.Poisson(2.0, 1.0), num_classes=2), num_columns=1).to_bytes(),
+         "has the format 'bayesnb result 2' .* give a file that TableSchema.to_bytes wrote"),
+    ],
+)  # fmt: skip
+def test_bytes_of_something_else(change, message):
+    schema = describe_table(frame()[:20], "kind")
+    with pytest.raises(nb.StorageError, match=message):
+        type(schema).from_bytes(change(schema.to_bytes()))
+
+
+def test_bytes_of_a_later_version(monkeypatch):
+    schema = describe_table(frame()[:20], "kind")
+    with monkeypatch.context() as changed:
+        changed.setattr(table_schema, "VERSION", 2)
+        content = schema.to_bytes()
+    with pytest.raises(nb.StorageError, match=r"has the format 'bayesnb schema 2' and this version .*: update bayesnb"):
+        type(schema).from_bytes(content)
+
+
+def test_statistics_of_something_else():
+    with pytest.raises(nb.StorageError, match="has the format 'bayesnb schema 1'"):
+        nb.ModelStatistics.from_bytes(describe_table(frame()[:20], "kind").to_bytes())
+    model = cases.make("normal").model
+    file = io.BytesIO()
+    nb.save(model, file)
+    with pytest.raises(nb.StorageError, match="the content is a NaiveBayes, expected ModelStatistics"):
+        nb.ModelStatistics.from_bytes(file.getvalue())
+    with pytest.raises(nb.StorageError, match="expected a path, bytes, or a file open for reading"):
+        nb.ModelStatistics.from_bytes(3)
