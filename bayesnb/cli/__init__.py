@@ -4,6 +4,7 @@ import click
 
 from bayesnb import __version__
 from bayesnb.cli._compare_command import compare
+from bayesnb.cli._experiment_command import experiment
 from bayesnb.cli._model_commands import explain, fit, predict
 from bayesnb.cli._options import OneSentence
 
@@ -15,12 +16,13 @@ def main(context: click.Context) -> None:
     """Learn to predict a column of a table from the others, with a probability for each of its values.
 
     The tables are CSV or Parquet files, and the model is Naive Bayes: `fit` learns it and saves it, `predict` and
-    `explain` use it on new rows, and `compare` shows how good its probabilities are on yours.
+    `explain` use it on new rows, and `compare` shows how good its probabilities are on yours; `experiment` compares
+    methods on several tables.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
-for command in (compare, fit, predict, explain):
+for command in (compare, experiment, fit, predict, explain):
     command.short_help = str(command.help).partition("\n\n")[0]  # click cuts others after a line
     main.add_command(command)

@@ -19,7 +19,7 @@ logger = logging.getLogger("bayesnb")
 
 
 @contextmanager
-def progress(work: str, total: float | None, *, wanted: bool, rows: int = 0) -> Iterator[Advance]:
+def progress(work: str, total: float | None, *, wanted: bool, rows: int = 0, unit: str = "rows") -> Iterator[Advance]:
     """Show a progress bar on stderr if that is a terminal, log the progress, and yield the function that advances both.
 
     Args:
@@ -27,6 +27,7 @@ def progress(work: str, total: float | None, *, wanted: bool, rows: int = 0) -> 
         total: The last value of the progress; None if it is unknown.
         wanted: Whether to show a progress bar.
         rows: The number of rows that earlier work has read.
+        unit: What is counted instead of rows.
     """
     from rich.console import Console
     from rich.progress import Progress
@@ -38,18 +39,18 @@ def progress(work: str, total: float | None, *, wanted: bool, rows: int = 0) -> 
     def advance(done: float, now: int) -> None:
         nonlocal rows, last, before
         rows = now
-        bar.update(task, completed=done, description=f"{rows:,} rows")
+        bar.update(task, completed=done, description=f"{rows:,} {unit}")
         if (passed := time.monotonic() - last) >= limits.LOG_SECONDS:
             share = f", {done / total:.0%}" if total else ""
-            logger.info(f"{work}: {rows:,} rows{share}, {max(rows - before, 0) / passed:,.0f} rows/s")
+            logger.info(f"{work}: {rows:,} {unit}{share}, {max(rows - before, 0) / passed:,.0f} {unit}/s")
             last, before = last + passed, rows
 
     with Progress(console=console, transient=True, disable=not (wanted and console.is_terminal)) as bar:
-        task = bar.add_task("reading", total=total)
+        task = bar.add_task(work, total=total)
         try:
             yield advance
         except BaseException:
-            logger.info(f"{work}: stopped after {rows:,} rows")
+            logger.info(f"{work}: stopped after {rows:,} {unit}")
             raise
     passed = max(time.monotonic() - begun, 1e-9)
-    logger.info(f"{work}: {rows:,} rows in {passed:.1f} s, {(rows - first) / passed:,.0f} rows/s")
+    logger.info(f"{work}: {rows:,} {unit} in {passed:.1f} s, {(rows - first) / passed:,.0f} {unit}/s")

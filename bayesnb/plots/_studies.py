@@ -80,7 +80,8 @@ def break_axis(ax: Axes, curves: Mapping[str, tuple[Array, Array]]) -> None:
         return
     near, far = order[gaps[0]], order[-1]
     lowest = min(np.nanmin(mean) for mean, _ in curves.values() if np.isfinite(mean).any())
-    low, limit = max(lowest - 0.08 * (near - lowest), 0.0), near + 0.12 * (near - lowest)
+    span = near - lowest or near  # one method at one size has no span
+    low, limit = max(lowest - 0.08 * span, 0.0), near + 0.12 * span
     height, top = limit - low, far * 1.15
     gap, scale = 0.06 * height, SHARE / (1 - SHARE) * height / np.log(top / limit)
 

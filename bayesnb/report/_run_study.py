@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,14 @@ import numpy as np
 
 from bayesnb import __version__
 from bayesnb.arrays._user_warnings import warn
-from bayesnb.comparison._cells import BY_ROW, Place
+from bayesnb.comparison._cells import Place
 from bayesnb.comparison._contestants import read_methods
 from bayesnb.comparison._data_sets import DataSet, read_sets
 from bayesnb.comparison._designs import CROSSED, RESPLIT, Design, Forward, check_sizes, make_design
 from bayesnb.comparison._journal import Journal, open_journal, write_splits
 from bayesnb.comparison._metrics import STUDY_METRICS
 from bayesnb.comparison._run import Plan, run
+from bayesnb.files._progress import progress
 from bayesnb.frames._series import DataError, closest
 from bayesnb.report._study import Experiment
 from bayesnb.rows._arguments import check_counts
@@ -32,7 +34,7 @@ def experiment(
     methods: Any = ("MLE", "MAP", "full Bayes", "default"),
     sizes: Sequence[int] | None = None,
     splits: int | Forward = 30,
-    metrics: Sequence[str] = BY_ROW,
+    metrics: Sequence[str] = ("log_loss", "accuracy", "brier"),
     seed: int = 0,
     groups: Mapping[str, Any] | None = None,
     timeout: float | None = None,
@@ -111,15 +113,17 @@ def experiment(
     with nullcontext(Journal()) if out is None else open_journal(Path(out), about) as journal:
         if out is not None:
             write_splits(Path(out), mapped)
-        left = sum(plan.lacks(journal, place) for place in plan.keys)
+        total = sum(plan.lacks(journal, place) for place in plan.keys)
+        with progress("running cells", total, wanted=True, unit="cells") as advance:
+            done = count(1)
 
-        def told(place: Place) -> None:
-            nonlocal left
-            left -= 1
-            if on_cell is not None:
-                on_cell(place, left)
+            def told(place: Place) -> None:
+                number = next(done)
+                advance(number, number)
+                if on_cell is not None:
+                    on_cell(place, total - number)
 
-        run(plan, journal, told, timeout)
+            run(plan, journal, told, timeout)
     return Experiment(mapped, [method.name for method in chosen], metrics, plan.keys, journal, plan)
 
 

@@ -1,0 +1,39 @@
+"""A study as files: its frame, its differences, a table for LaTeX, pictures, and a page that has them all."""
+
+from __future__ import annotations
+
+import base64
+from html import escape
+from pathlib import Path
+
+from bayesnb.comparison._metrics import STUDY_METRICS
+from bayesnb.report._study import Experiment
+
+PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
+body {{ font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }}
+table {{ border-collapse: collapse }} th, td {{ padding: .1rem .6rem; text-align: right }} img {{ max-width: 100% }}
+</style></head><body><h1>{title}</h1>{body}</body></html>
+"""
+
+
+def write_study(study: Experiment, folder: Path, reference: str, rope: float) -> list[str]:
+    """Write the files, and return their names; figures are of the first metric."""
+    metric, differences = study.metrics[0], study.differences(reference, rope, study.metrics[0])
+    study.frame().to_csv(folder / "cells.csv", index=False)
+    differences.to_csv(folder / "differences.csv", index=False)
+    study.to_latex(folder / "table.tex", metric, rope=rope)
+    study.plot(folder / "curves.png", metric)
+    names = ["cells.csv", "differences.csv", "table.tex", "curves.png", "report.html"]
+    picture = base64.b64encode((folder / "curves.png").read_bytes()).decode()
+    failed = study.failures()[["data_set", "method", "size", "status", "reason"]].drop_duplicates()
+    parts = [
+        study._repr_html_(),
+        f'<p><img alt="{escape(STUDY_METRICS[metric].heading)} against training rows" '
+        f'src="data:image/png;base64,{picture}"></p>',
+        f"<h2>Differences from {escape(reference)}</h2>",
+        differences.to_html(index=False, border=0, float_format="{:.4g}".format),
+        f"<h2>Cells without a value</h2>{failed.to_html(index=False, border=0)}" if len(failed) else "",
+    ]
+    title = f"{len(study.methods)} methods on {', '.join(study.sets)}"
+    (folder / "report.html").write_text(PAGE.format(title=escape(title), body="".join(parts)), encoding="utf-8")
+    return names
