@@ -41,7 +41,7 @@ def progress(work: str, total: float | None, *, wanted: bool, rows: int = 0, uni
         rows = now
         bar.update(task, completed=done, description=f"{rows:,} {unit}")
         if (passed := time.monotonic() - last) >= limits.LOG_SECONDS:
-            share = f", {done / total:.0%}" if total else ""
+            share = f", {done / total:.0%}" if total and done else ""  # a stream has no end yet
             logger.info(f"{work}: {rows:,} {unit}{share}, {max(rows - before, 0) / passed:,.0f} {unit}/s")
             last, before = last + passed, rows
 
