@@ -273,14 +273,9 @@ def watch(notes: Console, experiment: Experiment, methods: tuple[str, ...]) -> I
 
     total = len(experiment.sizes) * experiment.repeats * len(methods)
     with Progress(console=notes, transient=True, disable=not notes.is_terminal) as progress:
-        task = progress.add_task("fitting", total=total)
-
+        advance = partial(progress.update, progress.add_task("fitting", total=total), advance=1)
         show = partial(notes.print, markup=False, soft_wrap=True)
-
-        def step(text: str) -> None:
-            progress.update(task, advance=1, description=text)
-
-        yield Watcher(show, step, total, time.monotonic)
+        yield Watcher(show, lambda text: advance(description=text), total, time.monotonic)
 
 
 def ends_like_ctrl_c() -> AbstractContextManager[None]:

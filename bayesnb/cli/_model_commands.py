@@ -181,7 +181,7 @@ def explain(model: str, data: str, row: int, against: str | None, seed: int) -> 
 
     classifier = _load(model)
     with _warnings():
-        cells = row_of(classifier, data, row)[classifier.schema_.names]
+        cells = row_of(classifier, data, row)
         proba = classifier.predict_proba(cells)[0]
         best, *others = np.argsort(-proba, kind="stable").tolist()
         other = others[0] if against is None else number_of_class(against, classifier.classes_)
