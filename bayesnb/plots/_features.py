@@ -176,9 +176,8 @@ def dependence(
 
 def _draw_bars(ax: Axes, places: Array, widths: Array, colours: Sequence[str], plain: Array, numbers: Array) -> None:
     """Draw horizontal bars, hatched unless ``plain``, with numbers to the right of the axes."""
-    for place, width, colour, is_plain in zip(places, widths, colours, plain, strict=True):
-        hatch = "" if is_plain else "////"
-        ax.barh(place, width, 0.72, color=colour, hatch=hatch, edgecolor="white", linewidth=0)
+    hatches = ["" if one else "////" for one in plain]
+    ax.barh(places, widths, 0.72, color=colours, hatch=hatches, edgecolor="white", linewidth=0)
     for place, value in zip(places, numbers, strict=True):
         ax.text(1.01, place, _format_signed(value), transform=ax.get_yaxis_transform(), va="center", fontsize=8)
 

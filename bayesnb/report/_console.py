@@ -14,7 +14,7 @@ from bayesnb.arrays import _limits as limits
 from bayesnb.comparison._methods import REFERENCE
 from bayesnb.comparison._metrics import METRICS
 from bayesnb.frames._choices import ASKED
-from bayesnb.report._summary import Summary, capitalise, plural, probability, tenths, with_error
+from bayesnb.report._summary import Summary, capitalise, plural, tenths, with_error
 
 
 def print_data(console: Console, data: Summary) -> None:
@@ -121,7 +121,7 @@ def _times(summary: Summary) -> Grid:
 
 def _inclusion(columns: Sequence[Summary]) -> Grid:
     """Columns by their dependence on the class: all, or the ten strongest and the three weakest."""
-    rows = [[c["column"], probability(c["probability"]), tenths(c["log_bayes_factor"])] for c in columns]
+    rows = [[c["column"], f"{c['probability']:.3f}", tenths(c["log_bayes_factor"])] for c in columns]
     num_left = len(rows) - limits.MOST_STRONGEST - limits.MOST_WEAKEST
     if num_left > 0:
         rows[limits.MOST_STRONGEST : -limits.MOST_WEAKEST] = [[f"... {num_left:,} more ..."]]

@@ -20,7 +20,7 @@ from bayesnb.comparison._methods import REFERENCE
 from bayesnb.comparison._metrics import METRICS, NUM_BINS
 from bayesnb.inspection._dependence import Dependence
 from bayesnb.plots import STYLES, confidence_shares, dependence, learning_curve, reliability
-from bayesnb.report._summary import Findings, Summary, capitalise, number, plural, probability, rank, tenths, with_error
+from bayesnb.report._summary import Findings, Summary, capitalise, number, plural, rank, tenths, with_error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +40,7 @@ def render_page(summary: Summary, figures: Mapping[str, bytes]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    formats = (number, plural, probability, tenths, capitalise, with_error)
+    formats = (number, plural, tenths, capitalise, with_error)
     environment.filters |= {format.__name__: format for format in formats}
     environment.filters |= {"breakable": _breakable, "short": _short}
     sizes = summary["splits"]["sizes"]

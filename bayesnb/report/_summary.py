@@ -346,11 +346,6 @@ def _digits(size: float) -> int:
     return 3 if size < 0.9995 else 2 if size < 9.995 else 1 if size < 99.95 else 0
 
 
-def probability(value: float) -> str:
-    """A probability: 0.980."""
-    return f"{value:.3f}"
-
-
 def tenths(value: float, sign: str = "") -> str:
     """A log evidence, a log Bayes factor or milliseconds: -1,234.6; signed if `sign` is `+`."""
     return f"{value:{sign}z,.1f}"
