@@ -20,8 +20,8 @@ from bayesnb.arrays._memory import in_words
 from bayesnb.families import Family
 from bayesnb.files._progress import logger
 from bayesnb.files._row_sample import RowSample
+from bayesnb.files.sources._arrow_columns import EncodedRows
 from bayesnb.files.sources._csv import TEXT
-from bayesnb.files.sources._encoded_rows import EncodedRows
 from bayesnb.files.sources._paths import keep
 from bayesnb.files.sources._source import Position, RowBatch, RowBlock, Source, StreamError, read_ahead, row_batch
 from bayesnb.frames._choices import AUTO, choose_kinds

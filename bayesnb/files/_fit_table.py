@@ -111,31 +111,8 @@ def fit_table(
     return fit_described(described, statistics, checkpoint=checkpoint, progress_bar=progress_bar, **params)
 
 
-def fit_file(
-    data: str | os.PathLike[str],
-    target: str | None = None,
-    likelihoods: str | Family | NaiveBayes | Sequence[object] | ByColumn = AUTO,
-    **options: Any,
-) -> NaiveBayesClassifier:
-    """A classifier fitted to a CSV or Parquet file of any size, or a folder of them: ``fit_table`` of a path.
-
-    Args:
-        data: The path.
-        target, likelihoods: As for ``fit_table``.
-        **options: Its other arguments.
-
-    Raises:
-        ValueError: as ``fit_table``.
-
-    Example:
-        >>> import tempfile, pandas as pd, bayesnb as nb
-        >>> frame = pd.DataFrame({"leaf": [1.0, 1.2, 3.0, 3.1], "kind": ["rose", "rose", "lily", "lily"]})
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     frame.to_csv(f"{folder}/plants.csv", index=False)
-        ...     nb.fit_file(f"{folder}/plants.csv", "kind", {"leaf": "normal"}).class_count_.tolist()
-        [2.0, 2.0]
-    """
-    return fit_table(data, target, likelihoods, **options)
+fit_file = fit_table
+"""The name of ``fit_table`` for paths."""
 
 
 def fit_described(

@@ -6,14 +6,12 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from io import BytesIO
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 
 from bayesnb.arrays._typing import ByColumn
 from bayesnb.arrays._user_warnings import warn
@@ -30,7 +28,6 @@ from bayesnb.files.storage._results import StorageError, read_format, write_form
 from bayesnb.frames._choices import AUTO
 from bayesnb.frames._series import DataError, listing
 from bayesnb.frames._summaries import Summary, in_python
-from bayesnb.frames._texts import Texts, as_texts
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.rows._arguments import check_model
 from bayesnb.rows._checks import num_parts
@@ -142,20 +139,9 @@ class TableSchema:
         return self.description
 
     def to_bytes(self) -> bytes:
-        """The schema in a file's format, as ``ModelStatistics.to_bytes``; its sample holds rows of the table."""
-        sample = {"rows": _arrow_bytes(self.sample.rows), "weight": self.sample.weight, "whole": self.sample.whole}
-        summaries = {}
-        for name, one in self.summaries.items():
-            texts = one.texts and one.texts.closed
-            before = None if texts is None or texts.before is None else _text_bytes(texts.before)
-            kept = texts and [texts.most, before, texts.num_numbers, texts.dates]
-            summaries[name] = {field.name: getattr(one, field.name) for field in fields(Summary)} | {
-                "numbers": None if one.numbers is None else one.numbers.to_numpy(),
-                "texts": kept,
-                "words": None if one.words is None else sorted(one.words),
-            }
+        """The schema in the format of ``ModelStatistics.to_bytes``; its sample holds rows of the table."""
         arrays: Arrays = {}
-        code = encode({"asked": tuple(self.asked), "summaries": summaries, "sample": sample}, arrays)
+        code = encode((tuple(self.asked), dict(self.summaries), self.sample), arrays)
         file = BytesIO()
         write_format(file, KIND, VERSION, {"schema": code}, arrays)
         return file.getvalue()
@@ -169,21 +155,10 @@ class TableSchema:
         """
         header, arrays = read_format(content, KIND, VERSION, "TableSchema.to_bytes")
         try:
-            code = decode(header["schema"], arrays)
-            asked, summaries = Asked(*code["asked"]), {}
-            for name, one in code["summaries"].items():
-                if one["texts"] is not None:
-                    most, before, *of_cells = one["texts"]
-                    before = None if before is None else (_arrow_table(before)["texts"].combine_chunks(),)
-                    one["texts"] = Texts(as_texts([]), np.zeros(0, int), most, before, *of_cells)
-                one["numbers"] = None if one["numbers"] is None else pd.Index(one["numbers"])
-                one["words"] = None if one["words"] is None else frozenset(one["words"])
-                summaries[name] = Summary(**one)
-            rows, weight, whole = code["sample"].values()
-            sample = replace(RowSample.of(_arrow_table(rows), asked.target, weight), whole=whole)
+            asked, summaries, sample = decode(header["schema"], arrays)
         except Exception as error:  # a malformed header can raise anything
             raise StorageError(f"the content is no valid schema: {type(error).__name__} {error}") from error
-        return cls(asked, summaries, sample)
+        return cls(Asked(*asked), summaries, sample)
 
     def merge(self, other: Self) -> Self:
         """The schema of the rows of both parts.
@@ -216,23 +191,6 @@ def _(first: TableSchema, *others: Any, axis: int | None = None) -> TableSchema:
     if odd is not None:
         raise DataError(f"merge takes schemas or statistics, all of one kind, got a TableSchema and a {odd}")
     return reduce(TableSchema.merge, others, first)
-
-
-def _arrow_bytes(table: pa.Table) -> Any:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return np.frombuffer(sink.getvalue(), np.uint8)
-
-
-def _text_bytes(texts: Sequence[pa.Array]) -> Any:
-    return _arrow_bytes(pa.table({"texts": pa.chunked_array(texts, pa.large_string())}))
-
-
-def _arrow_table(content: Any) -> pa.Table:
-    table = pa.ipc.open_stream(content.tobytes()).read_all()
-    table.validate(full=True)
-    return table
 
 
 def _code(asked: Asked) -> str:

@@ -16,8 +16,7 @@ import numpy as np
 from bayesnb.arrays._memory import require_computed
 from bayesnb.arrays._placement import as_numpy, fill_masked
 from bayesnb.arrays._typing import ObservedRows
-from bayesnb.files.sources._arrow_columns import ColumnChoice
-from bayesnb.files.sources._encoded_rows import EncodedRows
+from bayesnb.files.sources._arrow_columns import ColumnChoice, EncodedRows
 from bayesnb.files.sources._paths import open_files, with_types
 from bayesnb.files.sources._source import Position, RowBlock, StreamError, at
 from bayesnb.files.sources._tables import open_rows

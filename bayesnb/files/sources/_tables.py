@@ -42,19 +42,19 @@ QUERIES: dict[str, tuple[str, Callable[[Any, Sequence[str]], Any]]] = {
 class ArrowStream:
     """Batches of Arrow from anything that streams them, opened for each reading if that may be read ``again``.
 
-    ``opener`` is given the names of the columns, or None for all. Each reading closes what it has opened, also when it
-    is stopped: a connection of DuckDB is free only then.
+    ``opener`` is given the names of the columns, or none where there is no ``schema`` yet. Each reading closes what it
+    has opened, also when it is stopped: a connection of DuckDB is free only then.
     """
 
     def __init__(
         self, opener: Callable[[Any], Any], schema: pa.Schema | None = None, batch_bytes: int = 0, *, again: bool
     ) -> None:
         self._opener, self._batch_bytes, self._again = opener, batch_bytes, again
-        self._ready = self._open(None) if schema is None else None
+        self._ready = self._open([]) if schema is None else None
         self.schema: pa.Schema = schema if self._ready is None else self._ready[0].schema
         self._head = _digest(self._ready[1]) if self._ready else ""
 
-    def _open(self, names: Sequence[str] | None) -> tuple[pa.RecordBatchReader, list[pa.RecordBatch]]:
+    def _open(self, names: Sequence[str]) -> tuple[pa.RecordBatchReader, list[pa.RecordBatch]]:
         """A reader, and its first batch, if it has one, which comes before its others."""
         opened = self._opener(names)
         reader = opened if isinstance(opened, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(opened)
@@ -63,7 +63,7 @@ class ArrowStream:
     def mark(self) -> str:
         """The columns and the first rows."""
         if not self._head:
-            reader, first = self._open(None)
+            reader, first = self._open(self.schema.names)
             reader.close()
             self._head = _digest(first)
         return f"{self.schema}, {self._head}"
@@ -88,21 +88,6 @@ class ArrowStream:
                 raise DataError(f"the stream cannot be read after row {first:,}: {words_of(error)}") from error
         if first < start:
             raise DataError(f"the stream ends after {first:,} rows, the checkpoint has counted {start:,}")
-
-
-class ScannedFile:
-    """A table in memory, or a file of a kind that Arrow's scanner reads; ``full`` is the schema of the dataset."""
-
-    def __init__(self, fragment: ds.Fragment, full: pa.Schema, batch_bytes: int = 0) -> None:
-        self._fragment, self._full, self._batch_bytes = fragment, full, batch_bytes
-        self.schema: pa.Schema = fragment.physical_schema
-
-    def batches(self, names: Sequence[str], start: int = 0, texts: Collection[str] = ()) -> Iterator[RowBatch]:
-        del start, texts
-        first, size = 0, rows_in_batch(names, self._batch_bytes)
-        for rows in self._fragment.to_batches(self._full, list(names), batch_size=size, **READ_AHEAD):
-            yield row_batch(rows, first, 0.0)
-            first += rows.num_rows
 
 
 def open_table(data: Any) -> Source:
@@ -152,7 +137,7 @@ def _open_arrow(data: Any, batch_bytes: int) -> Source | None:
     if hasattr(data, "limit") and library in QUERIES and hasattr(data, QUERIES[library][0]):
         none = data.limit(0)
         schema = pa.RecordBatchReader.from_stream(none.collect() if library == "polars" else none).schema
-        return of_stream("the query", lambda names: QUERIES[library][1](data, names or schema.names), schema)
+        return of_stream("the query", lambda names: QUERIES[library][1](data, names), schema)
     if not hasattr(data, "__arrow_c_stream__"):
         require_computed("source", data)
     frame = None if library == "duckdb" else as_frame(data)
@@ -166,7 +151,7 @@ def _open_arrow(data: Any, batch_bytes: int) -> Source | None:
         try:
             fragments = list(data.get_fragments())
         except ValueError:  # a filtered dataset has no fragments
-            return of_stream("the dataset", lambda names: data.scanner(names, **READ_AHEAD).to_reader(), schema)
+            return of_stream("the dataset", partial(_scan, data, batch_bytes), schema)
         numbered = [f"{name} {index}" for index in range(len(fragments))] if len(fragments) > 1 else [name]
         parts = [_fragment_part(one, of, schema, batch_bytes) for one, of in zip(fragments, numbered, strict=False)]
         return Source(name, name, schema, parts)
@@ -188,7 +173,10 @@ def _of_stream(
 def _fragment_part(fragment: ds.Fragment, name: str, schema: pa.Schema, batch_bytes: int) -> Part:
     keys = ds.get_partition_keys(fragment.partition_expression)
     keys = {name: pa.scalar(value, schema.field(name).type) for name, value in keys.items()}
-    scanned = partial(ScannedFile, fragment, schema, batch_bytes)
+
+    def scanned() -> ArrowStream:
+        return ArrowStream(partial(_scan, fragment, batch_bytes, schema=schema), schema, batch_bytes, again=True)
+
     if not (isinstance(fragment, ds.FileFragment) and fragment.path):
         num_rows = fragment.count_rows()
         return Part(name, f"{num_rows} rows, {_digest([fragment.head(HEAD)])}", num_rows, scanned, keys)
@@ -197,6 +185,12 @@ def _fragment_part(fragment: ds.Fragment, name: str, schema: pa.Schema, batch_by
     parquet = isinstance(fragment, ds.ParquetFileFragment)
     opener: Any = partial(ParquetFile, fragment.path, fragment.open, batch_bytes) if parquet else scanned
     return Part(name, mark, info.size or 0, opener, keys)
+
+
+def _scan(rows: Any, batch_bytes: int, names: Sequence[str], **options: Any) -> pa.RecordBatchReader:
+    """The rows of a dataset or a fragment of one."""
+    size = rows_in_batch(names, batch_bytes)
+    return rows.scanner(columns=names, batch_size=size, **READ_AHEAD, **options).to_reader()
 
 
 def _digest(first: Sequence[pa.RecordBatch | pa.Table]) -> str:

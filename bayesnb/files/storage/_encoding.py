@@ -17,12 +17,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
+import pandas as pd
+import pyarrow as pa
 from numpyro.distributions.transforms import AffineTransform
 
 from bayesnb.arrays._class_table import ClassTable
 from bayesnb.arrays._placement import allow_promotion, fields_of
 from bayesnb.families import Family, NormalScores
 from bayesnb.families.parts._statistics import Statistics
+from bayesnb.files._row_sample import RowSample
 from bayesnb.files.storage._saved_estimators import LEARNED
 from bayesnb.files.storage._saved_results import effects_of, kept_beside
 from bayesnb.files.storage._version_0_1_0 import renew, renew_params
@@ -38,6 +41,8 @@ from bayesnb.forests._stacked import StackedPosterior
 from bayesnb.frames._blocks import BlocksSchema
 from bayesnb.frames._columns import Column
 from bayesnb.frames._schema import Schema
+from bayesnb.frames._summaries import Summary
+from bayesnb.frames._texts import Texts
 from bayesnb.frames._words import WordColumn, make, plain_params, vectorizer_of
 from bayesnb.model._links import TRANSFORMS, ChangedDistribution, Part, Positions, name_of
 from bayesnb.model._naive_bayes import NaiveBayes
@@ -50,7 +55,7 @@ from bayesnb.sklearn._estimator import NaiveBayesClassifier
 NODES = (
     PointEstimate, EMEstimate, Posterior, EmpiricalPosterior, AveragedPosterior, Draws, HierarchicalDraws, Bootstrap,
     ForestPosterior, ForestStatistics, StackedPosterior, MultiLabel, NaiveBayes, ModelStatistics, NormalScores,
-    PairStatistics, JointStatistics, Schema, BlocksSchema, Column, WordColumn, ClassTable,
+    PairStatistics, JointStatistics, Schema, BlocksSchema, Column, WordColumn, ClassTable, Summary, Texts, RowSample,
 )  # fmt: skip
 """Types of results and of their parts, besides families and their statistics."""
 
@@ -92,6 +97,15 @@ def encode(value: Any, arrays: Arrays) -> Any:
     if isinstance(value, tuple | list):
         plain = {*map(type, value)} <= {str, float}  # as a million categories are
         return {type(value).__name__: [*value] if plain else [encode(part, arrays) for part in value]}
+    if isinstance(value, frozenset):
+        return {"frozenset": [encode(part, arrays) for part in sorted(value)]}
+    if isinstance(value, pd.Index):
+        return {"index": encode(value.to_numpy(), arrays)}
+    if isinstance(value, pa.Array | pa.Table):
+        table, sink = value if isinstance(value, pa.Table) else pa.table({"": value}), pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        return {"arrow": [isinstance(value, pa.Table), encode(np.frombuffer(sink.getvalue(), np.uint8), arrays)]}
     if type(value) is range:
         return {"range": [value.start, value.stop, value.step]}
     if isinstance(value, Mapping):
@@ -142,6 +156,14 @@ def decode(code: Any, arrays: Arrays) -> Any:
             return _decode_each(content, arrays)
         case "dict" | "mapping":
             return {decode(key, arrays): decode(part, arrays) for key, part in content}
+        case "frozenset":
+            return frozenset(decode(part, arrays) for part in content)
+        case "index":
+            return pd.Index(decode(content, arrays))
+        case "arrow":
+            table = pa.ipc.open_stream(decode(content[1], arrays).tobytes()).read_all()
+            table.validate(full=True)
+            return table if content[0] else table.column(0).combine_chunks()
         case "range":
             return range(*content)
         case "node":
