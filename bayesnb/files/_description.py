@@ -240,14 +240,16 @@ def summarise_source(
     while again:
         summaries: dict[str, Summary] = {}
         kept: list[RowBatch] = []
-        rows, again, room, known = 0, False, limits.KEPT_BYTES, frozenset(texts)
+        rows, again, used, fits, known = 0, False, 0, not sampled, frozenset(texts)
         sample = RowSample.of(empty, asked.target, None)
         for batch in read_ahead(source.batches(names, texts, some=not sampled)):
-            room -= batch.rows.nbytes * (not sampled)
+            used, reread = used + batch.rows.nbytes, sampled or (batch.part or source.parts[0]).again
+            share = batch.done if reread and len(source.parts) == 1 else 0.0
+            fits = fits and used <= limits.KEPT_BYTES * (share or 1.0)  # memory for what will not fit would cost time
             # without the bytes that tell the lines
-            light = replace(row_batch(batch.rows, batch.first, batch.done), part=batch.part)
-            kept = [*kept, light] if room >= 0 else []
-            if room < 0 and not (batch.part or source.parts[0]).again:
+            light = [replace(row_batch(batch.rows, batch.first, batch.done), part=batch.part)] if fits else []
+            kept = kept + light if fits else []
+            if not (fits or reread):
                 raise DataError(
                     f"{source.title} can be read once only, and has more than the {in_words(limits.KEPT_BYTES)} that "
                     "are kept for a second reading: give a function that opens it again, such as "

@@ -2,11 +2,16 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bayesnb.files._description import make_table
+from bayesnb.arrays import _limits as limits
+from bayesnb.files import _description as description
+from bayesnb.files._description import describe, make_table
 from bayesnb.files.sources._paths import of_frame, open_data
+from bayesnb.files.sources._source import row_batch
 from bayesnb.frames._series import DataError
 from tests.reading import frame_of
 
@@ -231,3 +236,14 @@ def test_a_tsv_file_is_split_at_tabs_alone(tmp_path):
     text = "label\ttext, with a comma\n" + "".join(f"{'ab'[i % 2]}\tone, two, {i % 3}\n" for i in range(12))
     table = make_table(open_data(write(tmp_path, text, "data.tsv")), "label")
     assert [column.name for column in table.columns] == ["text, with a comma"]
+
+
+def test_no_batch_is_kept_of_a_file_that_will_not_fit(tmp_path, monkeypatch):
+    table = pa.table({"x": np.arange(40_000) % 977 / 4, "y": ["a", "b"] * 20_000})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    monkeypatch.setattr(limits, "KEPT_BYTES", 400_000)  # the first quarter of the rows would, all of them take more
+    monkeypatch.setattr(limits, "TABLE_BATCH_BYTES", 160_000)
+    seen = []
+    monkeypatch.setattr(description, "row_batch", lambda *of: seen.append(of) or row_batch(*of))
+    describe(open_data(str(tmp_path / "rows.parquet")), "y")
+    assert seen == []
