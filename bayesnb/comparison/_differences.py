@@ -126,7 +126,7 @@ def _row(about: tuple[str, int, str, str, str], found: Any, regions: Regions, co
     low, high = found.interval()
     mean = found.mean
     if STUDY_METRICS[about[-1]].higher_is_better:
-        mean, low, high = -mean, -high, -low
+        mean, low, high = 0.0 - mean, 0.0 - high, 0.0 - low  # no negative zero
     return *about, mean, low, high, *regions[::-1], found.estimator, *counts
 
 

@@ -104,7 +104,7 @@ def break_axis(ax: Axes, curves: Mapping[str, tuple[Array, Array]]) -> None:
     ax.set_yticks([*ticks, *above], [f"{tick:g}" for tick in (*np.round(ticks, 6), *above)])
     # a white band where the axis is broken, with a stroke at each edge of it
     edges = (np.array([limit, limit + gap]) - low) / (forward(top) - low)
-    on_axes = {"transform": ax.transAxes, "clip_on": False}
+    on_axes: dict[str, Any] = {"transform": ax.transAxes, "clip_on": False}
     ax.fill_between([-0.02, 1.02], *edges, color="white", linewidth=0, zorder=5, **on_axes)
     for y in edges:
         ax.plot([-0.02, 0.02], [y - 0.012, y + 0.012], color="0.3", linewidth=1, zorder=6, **on_axes)

@@ -39,8 +39,8 @@ def _typed(source: Source, target: str | None = None) -> Data:
     return bayes_model(table), dict(table.X), table.y
 
 
-def _file(target: int, *files: str, drop: tuple[int, ...] = (), **how: Any) -> Data:
-    """A table without a header; ``target`` is the place of the class."""
+def read_file(target: int, *files: str, drop: tuple[int, ...] = (), **how: Any) -> tuple[pd.DataFrame, str]:
+    """A table without a header, and the name of its class; ``target`` is the place of the class."""
     folder = Path(os.environ["BAYESNB_DATA"])
     frame = pd.concat([pd.read_csv(folder / file, header=None, na_values="?", **how) for file in files])
     label = frame.columns[target]
@@ -48,14 +48,23 @@ def _file(target: int, *files: str, drop: tuple[int, ...] = (), **how: Any) -> D
     frame = frame.drop(columns=list(drop)).reset_index(drop=True)
     frame = frame.astype(dict.fromkeys(frame.select_dtypes("number"), float)).rename(columns=str)
     texts = frame.select_dtypes(exclude="number")
-    return _typed(of_frame(files[0], frame.assign(**texts.astype(object))), str(label))
+    return frame.assign(**texts.astype(object)), str(label)
+
+
+def _file(target: int, *files: str, **how: Any) -> Data:
+    frame, label = read_file(target, *files, **how)
+    return _typed(of_frame(files[0], frame), label)
+
+
+def read_penguins() -> pd.DataFrame:
+    """The table of penguins."""
+    frame = pd.read_csv(Path(os.environ["BAYESNB_DATA"]) / "penguins.csv")
+    texts = frame.select_dtypes(exclude="number").astype(object)
+    return frame.astype(dict.fromkeys(frame.select_dtypes("number"), float)).assign(**texts)
 
 
 def _penguins() -> Data:
-    frame = pd.read_csv(Path(os.environ["BAYESNB_DATA"]) / "penguins.csv")
-    texts = frame.select_dtypes(exclude="number").astype(object)
-    frame = frame.astype(dict.fromkeys(frame.select_dtypes("number"), float)).assign(**texts)
-    return _typed(of_frame("penguins", frame), "species")
+    return _typed(of_frame("penguins", read_penguins()), "species")
 
 
 def _digits(family: nb.Family) -> Data:
