@@ -14,7 +14,18 @@ from tests.conftest import DOCS
 
 pytestmark = pytest.mark.slow
 SHOWN = ["index", "why", "start", "tutorials", "theory/normal", "theory/powers", "how_to/from_r", "gallery"]
-SHOWN += ["troubleshooting", "design", "api/fits", "api/sklearn", "_tutorials/quick_start", "probabilities", "search"]
+SHOWN += [
+    "troubleshooting",
+    "design",
+    "full_bayes_or_map",
+    "theory/differences",
+    "how_to/compare_for_a_paper",
+    "api/fits",
+    "api/sklearn",
+    "_tutorials/quick_start",
+    "probabilities",
+    "search",
+]
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +48,15 @@ def browser(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_a_page_is_accessible_and_asks_nobody_for_anything(site, browser, name):
+def test_a_page_is_accessible_whole_and_asks_nobody_for_anything(site, browser, name):
     browser.get_log("performance")
     browser.get((site / f"{name}.html").as_uri())
     for theme in ("light", "dark"):
         browser.execute_script("document.body.dataset.theme = arguments[0]", theme)
         assert violations(browser) == []
+    browser.set_window_size(1300, 900)
+    cut = "return [...document.querySelectorAll('pre')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
+    assert browser.execute_script(cut) == 0
     log = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     asked = {e["params"]["request"]["url"] for e in log if e["method"] == "Network.requestWillBeSent"}
     assert not [url for url in asked if not url.startswith(("file:", "data:", "chrome"))]
