@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
-from bisect import bisect_left
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from io import TextIOWrapper
@@ -24,7 +22,7 @@ from bayesnb.files._progress import progress
 from bayesnb.files._whole_file import whole_file
 from bayesnb.files.sources._csv import line
 from bayesnb.files.sources._paths import as_pandas, open_data
-from bayesnb.files.sources._source import RowBatch, Source, read_ahead
+from bayesnb.files.sources._source import RowBatch, Source, at_row, read_ahead
 from bayesnb.files.sources._tables import open_table
 from bayesnb.frames._schema import Schema
 from bayesnb.frames._series import DataError, closest, label, listing, plain_text
@@ -90,7 +88,13 @@ def predict_table(
     columns = pa.schema([*kept, *own])
 
     def predict(batch: RowBatch) -> pa.RecordBatch:
-        proba = np.asarray(classifier.fit_.predict_proba(_encode(schema, batch, rows)))
+        def encode(some: slice) -> Any:
+            return schema.encode(batch.frame[some])
+
+        place = rows.title if batch.part is None else batch.part.name
+        with at_row(place, batch.rows.num_rows, encode, batch.where(place)):
+            X = encode(slice(None))
+        proba = np.asarray(classifier.fit_.predict_proba(X))
         best = proba.argmax(axis=1) if table is None else np.asarray(decide(proba, table).labels)
         copied = [plain_text(batch.rows[field.name]).cast(field.type) for field in kept]
         arrays = [*copied, labels.take(pa.array(best)), *(pa.array(p, pa.float64()) for p in proba.T)]
@@ -211,25 +215,6 @@ def _read(schema: Schema, source: Source, kept: Sequence[str] = ()) -> Generator
     used = {column.name: bool(column.text) for column in schema.used}
     texts = {name for name in (*used, *kept) if used.get(name, True)}
     return read_ahead(source.batches([*used, *(name for name in kept if name not in used)], texts))
-
-
-def _encode(schema: Schema, batch: RowBatch, source: Source) -> Any:
-    """The rows as the model takes them; DataError, naming the first row that cannot be."""
-    try:
-        return schema.encode(batch.frame)
-    except DataError as error:
-
-        def ends_here(row: int, message: str = str(error)) -> bool:  # without that row another cell, or none, is odd
-            try:
-                schema.encode(batch.frame[: row + 1])
-            except DataError as found:
-                return str(found) == message
-            return False
-
-        with warnings.catch_warnings(action="ignore"):  # of unknown values, in rows before that one
-            place = batch.place(bisect_left(range(batch.rows.num_rows - 1), True, key=ends_here))
-        of = f" of {source.title}" if len(source.parts) == 1 else ""
-        raise DataError(f"{place.partition(' ')[2]}{of}: {error}") from error
 
 
 def _schema(classifier: Any) -> Schema:

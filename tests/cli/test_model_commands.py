@@ -193,7 +193,7 @@ def test_a_stopped_run_goes_on():
         (["predict", "nowhere", "good.csv"], "'nowhere' cannot be read"),
         (["predict", "m.model", "narrow.csv"], "the rows have no column 'height'"),
         (["predict", "m.model", "odd.csv"], "column 'height' holds text, 'tall', and the model was fitted to numbers"),
-        (["predict", "m.model", "texts.parquet"], "row 1 of 'texts.parquet': column 'height' holds numbers that are"),
+        (["predict", "m.model", "texts.parquet"], "'texts.parquet', row 1: column 'height' holds numbers that are"),
         (["predict", "m.model", "good.csv", "--out", "x.xls"], "written to a .csv or a .parquet file"),
         (["predict", "m.model", "good.csv", "--out", "no/x.csv"], "'no/x.csv' cannot be written"),
         (["predict", "m.model", "good.csv", "--keep", "lable"], "keep names the column 'lable', which 'good.csv' does"),

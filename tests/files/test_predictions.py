@@ -159,7 +159,7 @@ def test_a_query_is_closed_where_a_cell_is_refused():
     connection.register("rows", pa.Table.from_pandas(NEW, preserve_index=False))
     check(nb.predict_table(CLF, connection.sql("select * from rows"), keep=["id"]).to_pandas())
     query = "select * replace (if(id = '00350', 'inf', height) as height) from rows, range(50)"
-    with pytest.raises(ValueError, match=r"row [\d]+ of the query: column 'height' holds an infinite number") as error:
+    with pytest.raises(ValueError, match=r"the query, row [\d,]+: column 'height' holds an infinite number") as error:
         nb.predict_table(CLF, connection.sql(query))
     assert connection.sql("select count(*) from rows").fetchall() == [(ROWS,)], error  # a reading that goes on locks it
 
@@ -213,7 +213,7 @@ def test_half_written_files_do_not_stay(ending, tmp_path):
     out = tmp_path / f"out.{ending}"
     out.write_text("before")
     bad = NEW.assign(height=NEW["height"].where(np.arange(ROWS) != 350, np.inf))
-    with pytest.raises(ValueError, match="row 351 of the data frame: column 'height' holds an infinite number"):
+    with pytest.raises(ValueError, match="the data frame, row 351: column 'height' holds an infinite number"):
         nb.predict_table(CLF, bad[USED], to=out)
     assert out.read_text() == "before"
     assert [path.name for path in tmp_path.iterdir()] == [out.name]
@@ -243,7 +243,7 @@ def test_only_columns_that_are_not_kept_are_reported():
         ({"source": FRAME[["id", "flag"]]}, "the rows have no column 'height', 'colour', which the model was fitted"),
         (
             {"source": FRAME.assign(height="tall")},
-            "row 1 of the data frame: column 'height' holds text, 'tall', and the model was fitted to num",
+            "the data frame, row 1: column 'height' holds text, 'tall', and the model was fitted to num",
         ),
         ({"source": {"height": [1.0]}}, "or a list of them, got a dict: fit arrays"),
         ({"source": pl.LazyFrame({"height": [1.0]})}, "the rows have no column 'colour', 'flag', which the model was"),

@@ -89,12 +89,10 @@ class EncodedRows(ABC):
                         if not labelled.rows.num_rows:
                             continue
 
-                        def where(row: int, batch: RowBatch = labelled, name: str = part.name) -> str:
-                            return f"{name}, {batch.unit} {batch.numbers()[row]:,}"
-
                         def encode(some: slice, rows: pa.RecordBatch = labelled.rows) -> Any:
                             return self.encode(rows[some], classes)
 
+                        where = labelled.where(part.name)
                         with at_row(part.name, labelled.rows.num_rows, encode, where):
                             X, y, weight = encode(slice(None))
                         num_rows += len(y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -68,6 +69,10 @@ class RowBatch:
         """The place of one of the rows, such as `on line 7`, with its part if there are several."""
         of = "" if self.part is None else f" of {self.part.name}"
         return f"{'in' if self.unit == 'row' else 'on'} {self.unit} {self.numbers()[row]}{of}"
+
+    def where(self, name: str) -> Where:
+        """The places of its rows for ``at_row``, such as `'x.csv', line 1,007`, in a part of that name."""
+        return lambda row: f"{name}, {self.unit} {self.numbers()[row]:,}"
 
     def present(self, name: str) -> Array:
         """Whether each cell of a column [N] is there."""
@@ -225,16 +230,19 @@ def at_row(place: str, num_rows: int, use: Callable[[slice], Any], where: Where 
         yield
     except (ValueError, pa.ArrowException) as error:
 
-        def refuses(row: int) -> bool:
+        def refuses(row: int, message: str = str(error)) -> bool:
             try:
                 use(slice(row + 1))
+            except DataError as other:  # a column of text for numbers names its first odd cell
+                return str(other) == message
             except (ValueError, pa.ArrowException):
                 return True
             return False
 
         if isinstance(error, StreamError):
             raise
-        row = num_rows if where is None else bisect_left(range(num_rows), True, key=refuses)
+        with warnings.catch_warnings(action="ignore"):
+            row = num_rows if where is None else bisect_left(range(num_rows), True, key=refuses)
         of = place if where is None or row == num_rows else where(row)
         raise StreamError(f"{of}: {words_of(error)}") from error
 

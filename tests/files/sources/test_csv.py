@@ -107,12 +107,12 @@ def test_every_door_names_the_line_of_a_bad_number(place, model):
         f"column 'a' is read as text because of {text}"
         in CliRunner().invoke(main, ["fit", "odd.csv", "--save", "b"]).output
     )
-    assert "line 22 of 'odd.csv': column 'a' holds text, '1.2.3', and the model was fitted to numbers" in predict
+    assert "'odd.csv', line 22: column 'a' holds text, '1.2.3', and the model was fitted to numbers" in predict
     assert f"column 'a' holds {text} of 'odd.csv', which is not a number; change the cell" in stream
     (place / "odd.csv").write_text(GOOD.replace(ROWS[20], "1e999,2,u"))
-    *tables, stream = sentences("odd.csv", model)
-    assert all("column 'a' holds an infinite number" in words for words in tables)
-    assert all("line 22 of 'odd.csv'" in words for words in tables)
+    *tables, predict, stream = sentences("odd.csv", model)
+    assert all("column 'a' holds an infinite number on line 22 of 'odd.csv'" in words for words in tables)
+    assert "'odd.csv', line 22: column 'a' holds an infinite number" in predict
     assert re.search(r"'odd.csv', line 22: block 'x', column 0: .*got inf", stream)
 
 
@@ -126,9 +126,9 @@ def test_every_door_names_the_row_of_an_infinite_number_in_parquet(model):
     frame = pd.read_csv(io.StringIO(GOOD))
     frame.loc[20, "a"] = np.inf
     frame.to_parquet("odd.PARQUET")
-    *tables, stream = sentences("odd.PARQUET", model)
-    assert all("column 'a' holds an infinite number" in words for words in tables)
-    assert all("row 21 of 'odd.PARQUET'" in words for words in tables)
+    *tables, predict, stream = sentences("odd.PARQUET", model)
+    assert all("column 'a' holds an infinite number in row 21 of 'odd.PARQUET'" in words for words in tables)
+    assert "'odd.PARQUET', row 21: column 'a' holds an infinite number" in predict
     assert re.search(r"'odd.PARQUET', row 21: block 'x', column 0: .*got inf", stream)
 
 
