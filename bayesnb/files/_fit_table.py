@@ -19,6 +19,8 @@ from bayesnb.files._counting import count
 from bayesnb.files._description import Description, describe
 from bayesnb.files._progress import progress
 from bayesnb.files._table_schema import TableSchema
+from bayesnb.files.engines._engine_counts import count_query
+from bayesnb.files.engines._engine_schema import describe_query
 from bayesnb.files.sources._tables import open_table
 from bayesnb.forests._layout import Layout, Segments
 from bayesnb.forests._pairs import PairStatistics, count_pairs
@@ -49,6 +51,8 @@ def fit_table(
     random_state: int | np.random.RandomState | None = None,
     num_samples: int = 1000,
     statistics: ModelStatistics | None = None,
+    where: str | None = None,
+    sample: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress_bar: bool = True,
 ) -> NaiveBayesClassifier:
@@ -73,6 +77,11 @@ def fit_table(
             ``NaiveBayesClassifier``.
         weight: The column of weights, if rows have some; rows of weight zero do not count.
         statistics: Those of all rows, counted under the schema: ``nb.merge(*[schema.count(part) for part in parts])``.
+        where: "engine" to have the engine of a query count its rows: a LazyFrame of polars, a query of DuckDB, Ibis or
+            SQLFrame, or a table of Spark. What leaves it are sums and counts, by class and value, and a sample.
+            Dependence between columns is not learned.
+        sample: For an engine, rows in which edges of bins are found and powers are learned: any source. By default the
+            engine gives up to 50,000 rows, the first ones of each class.
         checkpoint: A file from which the same call resumes when it is repeated, as for ``stream``.
         progress_bar: Whether to show a progress bar on stderr if that is a terminal.
 
@@ -94,6 +103,19 @@ def fit_table(
         if not (target is weight is checkpoint is None and likelihoods is AUTO):
             raise DataError("a schema has its target, likelihoods and weight, and no rows are read: leave these out")
         described = source.require(statistics)
+    elif where is not None:
+        if where != "engine" or statistics is not None or checkpoint is not None or dependence:
+            raise DataError(
+                f"where is 'engine' or None, got {where!r}; in an engine there are no statistics, no checkpoint and no "
+                "dependence"
+            )
+        found, queries = describe_query(source, target, likelihoods, weight, sample)
+        described, statistics = found.description, count_query(found, queries)
+        if dependence is None and method == "default" and temper is None:
+            warn("engines do not count pairs of columns, so dependence between them is not learned: dependence=False")
+        dependence = False
+    elif sample is not None:
+        raise DataError("a sample goes with where='engine'")
     elif statistics is not None:
         raise DataError("statistics go with a schema, nb.fit_table(schema, statistics=...), and this source is none")
     else:

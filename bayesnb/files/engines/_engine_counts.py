@@ -1,0 +1,187 @@
+"""The sufficient statistics of the rows of a query, added up by its engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial, singledispatch
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+
+from bayesnb.families import Bernoulli, Categorical, Histogram, Normal, Poisson
+from bayesnb.families._bernoulli import BernoulliStatistics
+from bayesnb.families._categorical import CategoricalStatistics
+from bayesnb.families._normal_known_variance import NormalKnownVariance
+from bayesnb.families._poisson import PoissonStatistics
+from bayesnb.families._views import Views
+from bayesnb.families.parts._bin_statistics import HistogramStatistics, ViewStatistics
+from bayesnb.families.parts._bins import spans_of
+from bayesnb.families.priors._normal_inverse_gamma import NormalStatistics
+from bayesnb.files._table_schema import TableSchema
+from bayesnb.files.engines._expressions import log_rising, look_up
+from bayesnb.files.engines._queries import COUNT, LABEL, VALUE, Queries, number
+from bayesnb.frames._columns import Column
+from bayesnb.frames._series import Array, DataError, as_series, numbers
+from bayesnb.rows._sufficient_statistics import ModelStatistics
+
+Terms = Callable[[int, nw.Expr], dict[str, nw.Expr]]
+"""Named terms of the numbers of a column, given its position in the block."""
+
+RECIPE = "count its rows with nb.describe_table(part, target) and schema.count(part), and fit the merged statistics"
+
+
+def count_query(schema: TableSchema, queries: Queries) -> ModelStatistics:
+    """The statistics of the rows of a query under a schema, as ``schema.count`` gives them.
+
+    Raises:
+        DataError: for a family whose statistics are not sums that engines have, and for a class or a category that the
+            schema does not have.
+    """
+    described = schema.description
+    counts = _Counts(schema, queries, described.target, len(described.classes))
+    model = schema.model
+    rows = np.zeros(counts.num_classes)
+    counts.add(rows, queries.labels, queries.labels[COUNT].to_numpy())
+    blocks = {
+        block: count_block(model.families[block], counts, columns) for block, columns in described.schema.blocks.items()
+    }
+    return ModelStatistics(rows, blocks)
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """The statistics of blocks of columns."""
+
+    schema: TableSchema
+    queries: Queries
+    target: Column
+    num_classes: int
+
+    def add(self, table: Array, found: pa.Table, counts: Array, codes: Array | None = None) -> None:
+        """Add counts to the rows of a table [K, ...] of their labels, and to the columns of these codes."""
+        k = self.target.encode(as_series(found[LABEL]))
+        own = k >= 0 if codes is None else (k >= 0) & (codes >= 0)
+        places = (k[own],) if codes is None else (k[own], codes[own].astype(int))
+        np.add.at(table, places, counts[own])
+
+    def table(self, column: Column, size: int) -> Array:
+        """How many rows have each code of a column, [K, C]."""
+        table, found = np.zeros((self.num_classes, size)), self.queries.values(column.name)
+        if found is not None and found.num_rows:
+            codes = column.encode(as_series(found[VALUE]).alias(column.name))
+            self.add(table, found, found[COUNT].to_numpy(), codes)
+        return table
+
+    def sums(self, columns: Sequence[Column], terms_of: Terms) -> list[Array]:
+        """How many numbers there are, and the sums of the terms of each number, [K, D]."""
+        cells, terms = {}, dict[str, nw.Expr]()
+        for d, column in enumerate(columns):
+            cells[f"x{d}"] = number(column.name, self.queries.types[column.name])
+            own = terms_of(d, nw.col(f"x{d}"))
+            terms |= {f"{name}{d}": term for name, term in own.items()}
+        counts = [nw.col(name).count().alias(f"n_{name}") for name in cells]
+        found = self.queries.sums(cells, terms, *counts, *(nw.col(name).sum() for name in terms))
+        tables = []
+        for name in ("n_x", *own):
+            table = np.zeros((self.num_classes, len(columns)))
+            for d in range(len(columns)):
+                self.add(table[:, d], found, found[f"{name}{d}"].fill_null(0).to_numpy().astype(float))
+            tables.append(table)
+        return tables
+
+    def moments(self, columns: Sequence[Column], more: Terms) -> tuple[NormalStatistics, list[Array]]:
+        """The statistics of a Normal, about a cell of the sample, so that those of a constant are exact; and more."""
+        centre = np.array([self._middle(column) for column in columns])
+
+        def terms_of(d: int, x: nw.Expr) -> dict[str, nw.Expr]:
+            change = x - float(centre[d])
+            return {"change": change, "square": change * change, **more(d, x)}
+
+        count, change, square, *rest = self.sums(columns, terms_of)
+        change = np.divide(change, count, out=np.zeros_like(change), where=count > 0)
+        mean = np.where(count > 0, centre + change, 0.0)
+        return NormalStatistics(count, mean, np.maximum(square - count * change * change, 0.0)), rest
+
+    def bins(self, columns: Sequence[Column], edges: Array) -> Array:
+        """How many numbers each bin has, [K, D, G]."""
+        table = np.zeros((self.num_classes, len(columns), edges.shape[1] + 1))
+        for d, column in enumerate(columns):
+            own = edges[d][np.isfinite(edges[d])].tolist()
+            code = partial(look_up, edges=own, table=range(len(own) + 1))
+            found: Any = self.queries.counts(number(column.name, self.queries.types[column.name]), code=code)
+            self.add(table[:, d], found, found[COUNT].to_numpy(), found[VALUE].to_numpy())
+        return table
+
+    def _middle(self, column: Column) -> float:
+        cells = numbers(as_series(self.schema.sample.rows[column.name]))
+        present = np.sort(cells[~np.isnan(cells)])
+        return float(present[len(present) // 2]) if len(present) else 0.0
+
+
+@singledispatch
+def count_block(family: Any, counts: _Counts, columns: Sequence[Column]) -> Any:
+    """The statistics of a block of columns under this family."""
+    del family, counts
+    raise DataError(
+        f"columns of {columns[0].likelihood}, such as '{columns[0].name}', are not counted in an engine, as their "
+        f"statistics are more than sums and counts: {RECIPE}"
+    )
+
+
+@count_block.register(Bernoulli)
+def _(_: Any, counts: _Counts, columns: Sequence[Column]) -> BernoulliStatistics:
+    table = np.stack([counts.table(column, 2) for column in columns], axis=1)
+    return BernoulliStatistics(table[:, :, 1], table.sum(axis=2))
+
+
+@count_block.register(Categorical)
+def _(_: Any, counts: _Counts, columns: Sequence[Column]) -> CategoricalStatistics:
+    sizes = tuple(max(len(column.values), 1) for column in columns)
+    tables = [counts.table(column, size) for column, size in zip(columns, sizes, strict=True)]
+    return CategoricalStatistics(np.concatenate(tables, axis=1), sizes)
+
+
+@count_block.register(Normal)
+@count_block.register(NormalKnownVariance)
+def _(_: Any, counts: _Counts, columns: Sequence[Column]) -> NormalStatistics:
+    return counts.moments(columns, lambda *_: {})[0]
+
+
+@count_block.register(Poisson)
+def _(_: Any, counts: _Counts, columns: Sequence[Column]) -> PoissonStatistics:
+    cells, total, base = counts.sums(columns, lambda _, x: {"total": x, "base": log_rising(x, 1.0)})
+    return PoissonStatistics(total, cells, 0.0 - base)
+
+
+@count_block.register(Histogram)
+def _(family: Any, counts: _Counts, columns: Sequence[Column]) -> HistogramStatistics:
+    return _in_bins(family, counts, columns)[0]
+
+
+@count_block.register(Views)
+def _(family: Any, counts: _Counts, columns: Sequence[Column]) -> ViewStatistics:
+    return ViewStatistics.join(*_in_bins(family.generative, counts, columns))
+
+
+def _in_bins(family: Any, counts: _Counts, columns: Sequence[Column]) -> tuple[HistogramStatistics, Any]:
+    """The statistics of bins, and those of a Normal."""
+    edges, points = np.asarray(family._edges), np.asarray(family._points)
+    spans = spans_of(edges, points)
+    moments, (beyond,) = counts.moments(columns, lambda d, x: {"tail": _tail(x, d, edges, spans)})
+    given = (np.broadcast_to(table[None], (counts.num_classes, *table.shape)) for table in (edges, points))
+    return HistogramStatistics(counts.bins(columns, edges), 0.0 - beyond, *given), moments
+
+
+def _tail(x: nw.Expr, column: int, edges: Array, spans: Any) -> nw.Expr:
+    """How far a number lies beyond the outermost edges, in widths of the outer bin, as ``tails`` has it."""
+    own = edges[column][np.isfinite(edges[column])].tolist()
+    if not own:  # one bin has no tails
+        return x * 0.0
+    below, above = (
+        (x - float(spans.start[column, g])) * float(spans.side[column, g] / spans.width[column, g])
+        for g in (0, len(own))
+    )
+    return nw.when(x < own[0]).then(below).otherwise(nw.when(x >= own[-1]).then(above).otherwise(x * 0.0))

@@ -1,0 +1,108 @@
+"""Queries of the rows of a table, by class: sums of expressions, and how often each value occurs.
+
+A query for each column is planned in no time and reads what it needs; one for all columns took two to three times as
+long in polars and in DuckDB. NaN and infinite numbers are told apart by arithmetic and not by ``isnan``, which DuckDB
+answers from the bounds in a Parquet file, and these leave NaN out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+
+from bayesnb.frames._series import WITH_CATEGORIES, as_series
+
+LABEL, VALUE, COUNT = "label", "value", "count"
+"""The columns of what a query gives."""
+
+TEXTS = (nw.String, *WITH_CATEGORIES)
+LARGEST = float(np.finfo(np.float64).max)
+
+
+def as_lazy(source: Any) -> Any:
+    """The query, of any engine of narwhals; None for what is none, or has its rows in memory."""
+    found = nw.from_native(source, pass_through=True)
+    return found if isinstance(found, nw.LazyFrame) else None
+
+
+def run(query: nw.LazyFrame[Any]) -> pa.Table:
+    """What a query gives."""
+    return query.collect(backend="pyarrow").to_native()
+
+
+def number(name: str, dtype: Any) -> nw.Expr:
+    """A column as float64, null for a number that is not finite."""
+    x = nw.col(name).cast(nw.Float64())
+    return nw.when(x - x == 0.0).then(x) if dtype.is_float() else x
+
+
+def beyond(name: str, dtype: Any, most: float = LARGEST) -> nw.Expr:
+    """Whether numbers lie beyond this one, up or down; NaN, which engines sort behind all numbers, does not."""
+    x = nw.col(name).cast(nw.Float64())
+    return (x < -most) | (x * -1.0 < -most) if dtype.is_numeric() else nw.lit(False)
+
+
+@dataclass(frozen=True)
+class Queries:
+    """The rows of a table that have a class.
+
+    Attributes:
+        lazy: The table.
+        target: The column of classes.
+    """
+
+    lazy: nw.LazyFrame[Any]
+    target: str
+    _values: dict[str, pa.Table] = field(default_factory=dict)
+
+    @cached_property
+    def types(self) -> dict[str, Any]:
+        """The type of each column."""
+        return dict(self.lazy.collect_schema())
+
+    @cached_property
+    def labels(self) -> pa.Table:
+        """The values of the target, null too, and how many rows have each."""
+        return run(self.lazy.select(nw.col(self.target).alias(LABEL)).group_by(LABEL).agg(nw.len().alias(COUNT)))
+
+    def sums(self, cells: Mapping[str, nw.Expr], terms: Mapping[str, nw.Expr], *sums: nw.Expr) -> pa.Table:
+        """Sums of cells, and of terms made of these, by label."""
+        rows = self._rows.select(nw.col(self.target).alias(LABEL), **cells)
+        rows = rows.with_columns(**terms) if terms else rows
+        return run(rows.group_by(LABEL).agg(nw.len().alias(COUNT), *sums))
+
+    def counts(
+        self, x: nw.Expr, most: float = np.inf, code: Callable[[nw.Expr], nw.Expr] | None = None
+    ) -> pa.Table | None:
+        """How many rows of each label have each value that is not null, or its code; None for more than so many."""
+        rows = self._rows.select(nw.col(self.target).alias(LABEL), x.alias(VALUE)).filter(~nw.col(VALUE).is_null())
+        rows = rows if code is None else rows.with_columns(code(nw.col(VALUE)).alias(VALUE))
+        query = rows.group_by(LABEL, VALUE).agg(nw.len().alias(COUNT))
+        if most == np.inf:
+            return run(query)
+        found = run(query.head(int(most) * self.labels.num_rows + 1))
+        return None if found.num_rows > most and as_series(found[VALUE]).n_unique() > most else found
+
+    def values(self, name: str, most: float = np.inf) -> pa.Table | None:
+        """The same of a column, whose texts are plain; NaN is a value."""
+        if name not in self._values:
+            x = nw.col(name)
+            found = self.counts(x.cast(nw.String()) if self.types[name] in TEXTS else x, most)
+            if found is None:
+                return None
+            self._values[name] = found
+        return self._values[name]
+
+    def distinct(self, name: str) -> int:
+        """How many values a column has."""
+        return run(self._rows.select(nw.col(name)).drop_nulls().select(nw.col(name).n_unique()))[0][0].as_py()
+
+    @cached_property
+    def _rows(self) -> nw.LazyFrame[Any]:
+        return self.lazy.filter(~nw.col(self.target).is_null())

@@ -1,0 +1,68 @@
+"""A table with everything that a column may be, as queries of the engines that are installed."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+LIKELIHOODS = {"events": "poisson", "null": "histogram", "chosen": "normal", "level": "categorical"}
+
+
+def make_table(num_rows, seed=1):
+    """Rows of three classes, some of them without one."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(["a", "bé", "c'"], num_rows, p=[0.5, 0.3, 0.2])
+    k = np.unique(y, return_inverse=True)[1]
+    some = rng.random(num_rows)
+    return pa.table(
+        {
+            "id": [f"row {place}" for place in range(num_rows)],
+            "number": np.arange(num_rows),
+            "large": 1e8 + rng.normal(k, 1.0),
+            "nan": pa.array(np.where(some < 0.1, np.nan, rng.normal(k, 2.0))),
+            "null": pa.array(rng.normal(k, 1.0), mask=some > 0.8),
+            "heavy": 100.0 * rng.standard_cauchy(num_rows) + k,
+            "single": rng.normal(k, 1.0).astype(np.float32),
+            "chosen": rng.lognormal(k, 1.0),
+            "events": rng.poisson(3 + 4 * k).astype(np.int32),
+            "level": rng.integers(0, 30, num_rows) * 2.5,
+            "flag": pa.array(rng.random(num_rows) < 0.3 + 0.2 * k, mask=some < 0.1),
+            "zero": rng.integers(0, 2, num_rows),
+            "few": rng.integers(0, 5, num_rows).astype(float),
+            "text": pa.array(rng.choice(["it's", "ü", "", "true", "True", "x y"], num_rows), mask=some > 0.95),
+            "many": [f"m{value % 700}" for value in rng.zipf(1.4, num_rows)],
+            "constant": np.ones(num_rows),
+            "label": pa.array(y, mask=rng.random(num_rows) < 0.02),
+        }
+    )
+
+
+def duck(path):
+    return pytest.importorskip("duckdb", reason="DuckDB is not installed").sql(f"from '{path}'")
+
+
+def duck_in_memory(path):
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    connection = duckdb.connect()
+    connection.register("rows", pq.read_table(path))
+    return connection.sql("from rows")
+
+
+ENGINES = {"polars": pl.scan_parquet, "DuckDB": duck, "DuckDB in memory": duck_in_memory}
+
+
+def query(engine, table, folder):
+    """The table as a query of an engine."""
+    path = Path(folder) / "rows.parquet"
+    pq.write_table(table, path)
+    return ENGINES[engine](str(path))
+
+
+def installed(name):
+    return importlib.util.find_spec(name) is not None
