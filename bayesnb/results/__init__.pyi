@@ -32,6 +32,7 @@ from bayesnb.results._decisions import LabelTree as LabelTree
 from bayesnb.results._evidence import EvidenceTable as EvidenceTable
 from bayesnb.results._intervals import Interval as Interval
 from bayesnb.sensitivity._decide_set import SetDecisions as SetDecisions
+from bayesnb.sensitivity._prior_sensitivity import PriorSensitivity as PriorSensitivity
 from bayesnb.sensitivity._robustness import Robustness as Robustness
 from bayesnb.sklearn._learned import Learned as Learned
 from bayesnb.sklearn._learned import Part as Part

@@ -1,0 +1,188 @@
+"""Which priors a fit depends on, parameter by parameter, and which prior carries a prediction."""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+
+from bayesnb.arrays._compute import compute, compute_rows
+from bayesnb.arrays._placement import Node, pytree
+from bayesnb.arrays._typing import Array, Rows
+from bayesnb.fits._empirical import EmpiricalPosterior
+from bayesnb.inspection import _display_names as names
+from bayesnb.results._classifier import Posterior
+from bayesnb.results._combine import raise_class_probs
+from bayesnb.results._unwrap import unwrap_pipeline
+from bayesnb.rows import _arguments as arguments
+from bayesnb.sensitivity._posterior_rows import take_posterior
+from bayesnb.sensitivity._power_scaling import Marginals, beta, distances, marginals, scale_count, scale_prior
+
+THRESHOLD = 0.05
+"""From which ArviZ and priorsense call a parameter sensitive."""
+
+
+@pytree
+class PriorSensitivity(Node):
+    """How far each parameter moves if a power of its site's ``prior``, or of the ``likelihood``, is taken.
+
+    By site, [K] or [K, D], with categories end to end, [K, S]. ``frame()`` is the table, which ``print`` shows.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> model = nb.NaiveBayes(nb.Bernoulli(a=20.0, b=2.0), class_probs=[0.5, 0.5])  # expects ones
+        >>> post = nb.fit_posterior(model, [[1]] * 3 + [[0]] * 7 + [[1]] * 9, [0] * 10 + [1] * 9)
+        >>> print(nb.prior_sensitivity(post))
+           site class entry  prior  likelihood           diagnosis
+        x_probs     0  x[0]  0.353       0.272 prior-data conflict
+        x_probs     1  x[0]  0.119       0.130 prior-data conflict
+    """
+
+    prior: dict[str, Array]
+    likelihood: dict[str, Array]
+    classes: tuple[str, ...] = field(metadata={"static": True})
+    entries: tuple[tuple[str, tuple[str, ...]], ...] = field(metadata={"static": True})
+
+    def frame(self) -> pd.DataFrame:
+        """A row for each parameter: its site, class, entry, both numbers and what ArviZ says of them."""
+        rows = []
+        for site, entries in self.entries:
+            prior, likelihood = (np.asarray(table[site]) for table in (self.prior, self.likelihood))
+            for (k, *place), one in np.ndenumerate(prior):
+                other = likelihood[(k, *place)]
+                # a parameter that all classes share has one row
+                of = self.classes[k] if len(prior) == len(self.classes) else ""
+                said = "" if one < THRESHOLD else "strong prior" if other < THRESHOLD else "prior-data conflict"
+                rows.append((site, of, entries[place[0]] if place else "", one, other, said))
+        return pd.DataFrame(rows, columns=["site", "class", "entry", "prior", "likelihood", "diagnosis"])
+
+    def __str__(self) -> str:
+        return self.frame().round(3).to_string(index=False)
+
+
+def prior_sensitivity(
+    post: Posterior, X: Rows | None = None, *, num_draws: int = 4000
+) -> PriorSensitivity | dict[str, Array]:
+    """Does the prior matter? Exact power-scaling of each site's prior, and of the likelihood; no draws are made.
+
+    The numbers are those of ArviZ's ``psense`` and of priorsense, without Monte Carlo error: how far a parameter's
+    posterior moves when its prior, or the likelihood, counts twice as much, by its cumulative Jensen-Shannon distance.
+    From .05 the prior matters: beside a weak likelihood it is a strong prior, else the two are in conflict. A uniform
+    prior has 0. The numbers depend on the parameter: of a Normal they are those of the variance. Kallioinen et al.,
+    Detecting and diagnosing prior and likelihood sensitivity with power-scaling (2024).
+
+    Args:
+        post: An exact posterior, or an estimator or pipeline with one, of Bernoulli, Binomial, Categorical,
+            Multinomial, Normal and Poisson blocks.
+        X: Rows: instead, which prior carries their predictions: d log p(k | x) / d log2 alpha, where alpha is the power
+            of a column's prior, [N, K, F] by block, and of the class probabilities, ``class_probs`` [N, K].
+        num_draws: S. ArviZ's numbers fall with the number of draws, as their range widens: these are those of so many.
+
+    Raises:
+        ValueError: for other families and fits; for learned priors and hyperpriors, as the prior is then learned from
+            the rows; and for a prior that is given with class probabilities of another population.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli(a=2.0, b=2.0)), [[1]] * 3 + [[0]] * 7, [0] * 10)
+        >>> found = nb.prior_sensitivity(post)
+        >>> found.prior["x_probs"].round(4), found.likelihood["x_probs"].round(4)
+        (array([[0.0315]]), array([[0.112]]))
+    """
+    arguments.check_counts(num_draws=num_draws)
+    *_, known = unwrap_pipeline(post)
+    fit, X = take_posterior(post, X, "prior_sensitivity")
+    require_given_prior(fit, "prior_sensitivity")
+    if X is not None:
+        return compute_rows(_carried, (fit,), fit.arrays(X))
+    prior, likelihood = compute(_sensitivities, replace(fit, statistics=fit.statistics.dense()), num_draws=num_draws)
+    classes = names.check_class_names(known.get("class_names"), fit.model.num_classes or 0)
+    return PriorSensitivity(prior, likelihood, classes, _entries(fit, known.get("feature_names")))
+
+
+def require_given_prior(fit: Any, what: str) -> None:
+    """ValueError for a prior that was itself learned from the rows."""
+    if isinstance(fit, EmpiricalPosterior):
+        raise ValueError(
+            f"{what} asks how the prior that you gave matters, and that of an EmpiricalPosterior was learned from the "
+            "rows: fit_posterior of a model with numbers as hyperparameters"
+        )
+
+
+def _entries(fit: Posterior, feature_names: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The names of each site's columns, or of their categories."""
+    columns = names.check_column_names(feature_names, {b: size or 0 for b, size in fit.model.columns.items()})
+    found: dict[str, tuple[str, ...]] = {"class_probs": ()} if "class_probs" in _marginals(fit.model) else {}
+    for block, family in fit.model.families.items():
+        sizes = family.category_sizes(len(columns[block]))
+        codes = tuple(f"{c}={code}" for c, size in zip(columns[block], sizes, strict=True) for code in range(size))
+        for site, (_, params) in marginals(family).items():
+            found[f"{block}_{site}"] = columns[block] if params[0].shape[-1] == len(columns[block]) else codes
+    return tuple(found.items())
+
+
+def _marginals(model: Any) -> Marginals:
+    """Of the class probabilities, if they are learned, and of all blocks, by site."""
+    count, found = model.class_concentration, {}
+    if model.class_probs is None and len(count) > 1:
+        found["class_probs"] = (beta, (count, count.sum() - count))
+    return found | {f"{b}_{site}": one for b, f in model.families.items() for site, one in marginals(f).items()}
+
+
+def _scaled(model: Any, alpha: Array) -> Any:
+    """The prior to the power alpha."""
+    families = {b: scale_prior(family, alpha) for b, family in model.families.items()}
+    return model.with_hyperparameters(families, scale_count(model.class_concentration, alpha))
+
+
+@partial(jax.jit, static_argnames="num_draws")
+def _sensitivities(fit: Posterior, num_draws: int) -> tuple[dict[str, Array], dict[str, Array]]:
+    sites = _marginals(fit.model)
+
+    def hyperparameters(power: Array, of_rows: Any) -> dict[str, tuple[Array, ...]]:
+        posterior = _scaled(fit.prior, power).update(fit.statistics.discount(of_rows))
+        own = posterior._replace(class_probs=fit.model.class_probs)
+        return {site: params for site, (_, params) in _marginals(own).items()}
+
+    one = jnp.ones(())
+    ways = [jax.jvp(hyperparameters, (one, one), change) for change in ((one, 0.0 * one), (0.0 * one, one))]
+    found: tuple[dict[str, Array], dict[str, Array]] = {}, {}
+    for kind in {kind: None for kind, _ in sites.values()}:  # one loop for all parameters of a kind
+        own = [site for site, (other, _) in sites.items() if other is kind]
+        for (params, moved), answer in zip(ways, found, strict=True):
+            flat = [jnp.concatenate([_flatten(table[site]) for site in own]) for table in (params, moved)]
+            ends = np.cumsum([params[site][0].size for site in own])[:-1]
+            parts = jnp.split(distances(kind, flat[0], flat[1], num_draws), ends)
+            answer.update({site: part.reshape(params[site][0].shape) for site, part in zip(own, parts, strict=True)})
+    return found
+
+
+def _flatten(tables: tuple[Array, ...]) -> Array:
+    """The hyperparameters of each entry, [P, 2 or 3]."""
+    return jnp.stack([table.reshape(-1) for table in tables], axis=-1)
+
+
+@jax.jit
+def _carried(fit: Posterior, arrays: dict[str, Array]) -> dict[str, Array]:
+    """d log p(k | x) by log2 of the power of each column's prior, [N, K, F], and of the class probabilities."""
+    powers = fit.all_powers
+
+    def terms(alpha: Array) -> dict[str, Array]:
+        model = _scaled(fit.prior, alpha).update(fit.statistics)
+        found = {b: f.log_predictive_terms(arrays[b]) for b, f in model.families.items()}
+        if powers is not None:
+            found = {b: powers.raise_terms(b, model.families[b], part, arrays[b]) for b, part in found.items()}
+        if fit.model.class_probs is None:
+            probs = jnp.log(raise_class_probs(model, powers, model.class_mean()))
+            found["class_probs"] = jnp.broadcast_to(probs[None, :, None], (*fit.scores(arrays).finite.shape, 1))
+        return found
+
+    _, moved = jax.jvp(terms, (jnp.ones(()),), (jnp.log(2.0),))
+    shares = fit.scores(arrays).shares()[:, :, None]
+    carried = {site: part - (shares * part).sum(axis=1, keepdims=True) for site, part in moved.items()}
+    return {site: part[:, :, 0] if site == "class_probs" else part for site, part in carried.items()}

@@ -1,0 +1,119 @@
+"""Priors to a power: their densities, and the distance by the finite form that ArviZ computes from draws."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from numpyro import handlers
+from numpyro.infer.util import log_density
+from scipy import stats
+
+import bayesnb as nb
+from bayesnb.arrays._compute import interpret
+from bayesnb.sensitivity._power_scaling import beta, distances, gamma, inverse_gamma, marginals, scale_prior, student
+from tests.sensitivity.mixed import PRIORS, fitted
+
+SCIPY = {beta: stats.beta, gamma: lambda a, b: stats.gamma(a, scale=1 / b)}
+SCIPY[inverse_gamma] = lambda a, b: stats.invgamma(a, scale=b)
+SCIPY[student] = stats.t
+
+
+def finite(kind, params, change, draws):
+    """The distance at the powers .99 and 1.01, by scipy's distribution functions: as arviz_stats has it."""
+
+    def one_way(P, Q):
+        def half(P, Q):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return np.trapezoid(np.where(P > 0, P * np.log2(2 * P / (P + Q)), 0.0), x) + np.trapezoid(Q - P, x) / (
+                    2 * np.log(2)
+                )
+
+        return np.sqrt((half(P, Q) + half(Q, P)) / np.trapezoid(P + Q, x))
+
+    base = SCIPY[kind](*params)
+    x = np.linspace(base.ppf(0.5 / draws), base.ppf(1 - 0.5 / draws), 20001)
+    found = []
+    for alpha in (0.99, 1.01):
+        other = SCIPY[kind](*(p + (alpha - 1) * c for p, c in zip(params, change, strict=True)))
+        ways = one_way(base.cdf(x), other.cdf(x)), one_way(base.sf(x), other.sf(x))
+        found.append(max(ways) / abs(np.log2(alpha)))
+    return np.mean(found)
+
+
+GOLDEN = [
+    ((1, 1), (3, 10), 4000, 0.0, 0.1095),
+    ((2, 2), (3, 10), 4000, 0.0315, 0.1120),
+    ((20, 2), (3, 10), 4000, 0.3533, 0.2723),
+    ((2, 2), (30, 100), 4000, 0.0125, 0.0999),
+    ((2, 2), (3, 10), 1000, 0.0328, None),
+    ((2, 2), (3, 10), 100_000, 0.0296, 0.1087),
+    ((20, 2), (3, 10), 100_000, 0.3366, 0.2593),
+]
+
+
+@pytest.mark.parametrize(("prior", "data", "draws", "of_prior", "of_likelihood"), GOLDEN)
+def test_golden_numbers(prior, data, draws, of_prior, of_likelihood):
+    (a, b), (k, n) = prior, data
+    params = np.array([a + k, b + n - k], float)
+    for change, expected in (((a - 1, b - 1), of_prior), ((k, n - k), of_likelihood)):
+        if expected is not None:
+            found = interpret(_distances, params[None], np.array([change], float), kind=beta, draws=draws)
+            assert_allclose(found, expected, atol=1.5e-4)
+
+
+def _distances(params, change, draws, kind):
+    return distances(kind, params, change, draws)
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "change"),
+    [
+        (beta, (0.4, 30.0), (0.4, 2.0)),
+        (gamma, (3.0, 2.0), (1.0, 0.3)),
+        (inverse_gamma, (4.0, 2.0), (1.2, 0.5)),
+        (inverse_gamma, (400.0, 200.0), (2.5, 1.0)),
+        (student, (5.0, 1.0, 0.5), (2.0, 0.1, 0.03)),
+        (student, (500.0, 1.0, 0.01), (3.0, 0.001, 0.0001)),
+    ],
+)
+def test_the_derivative_is_the_limit_of_the_finite_form(kind, params, change):
+    found = interpret(_distances, np.array([params]), np.array([change]), draws=4000, kind=kind)
+    assert_allclose(found, finite(kind, params, change, 4000), rtol=2e-3)
+
+
+@pytest.mark.parametrize("name", PRIORS)
+def test_the_density_is_raised_to_the_power(name):
+    """log p_alpha(theta) - alpha log p(theta) is a constant: here at draws of the parameters, one class at a time."""
+    family = fitted().prior.families[name]
+    alpha = 1.7
+    scaled = interpret(scale_prior, family, np.array(alpha))
+    draws = fitted().sample(jax.random.key(0), 4)
+
+    def density(of, n):
+        data = {site: value[n] for site, value in draws.items() if site.startswith(f"{name}_")}
+        with handlers.block():
+            return log_density(lambda: of.params(name), (), {}, data)[0]
+
+    rest = [density(scaled, n) - alpha * density(family, n) for n in range(4)]
+    assert_allclose(rest, rest[0], rtol=2e-4)
+
+
+@pytest.mark.parametrize("name", PRIORS)
+def test_marginals_are_those_of_draws(name):
+
+    post = fitted()
+    draws = post.sample(jax.random.key(0), 4000)
+    for site, (kind, params) in marginals(post.model.families[name]).items():
+        expected = SCIPY[kind](*(np.asarray(table, float) for table in params))
+        several = [value for key, value in draws.items() if key.startswith(f"{name}_{site}")]
+        found = np.concatenate([value.reshape(4000, 3, -1) for value in several], axis=2).reshape(
+            4000, *params[0].shape
+        )
+        error = expected.std() / np.sqrt(4000)
+        assert (abs(found.mean(axis=0) - expected.mean()) < 5 * error).all()
+
+
+def test_other_families_are_refused_by_name():
+    with pytest.raises(ValueError, match="Histogram has no prior whose power"):
+        scale_prior(nb.Histogram(), jnp.ones(()))
