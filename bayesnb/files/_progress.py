@@ -34,23 +34,25 @@ def progress(work: str, total: float | None, *, wanted: bool, rows: int = 0, uni
 
     console = Console(stderr=True, highlight=False)
     begun = last = time.monotonic()
-    first = before = rows
+    first = rows
+
+    def say(how: str) -> None:
+        passed = max(time.monotonic() - begun, 1e-9)
+        logger.info(f"{work}: {rows:,} {unit} in {passed:.1f} s, {(rows - first) / passed:,.0f} {unit}/s{how}")
 
     def advance(done: float, now: int) -> None:
-        nonlocal rows, last, before
+        nonlocal rows, last
         rows = now
         bar.update(task, completed=done, description=f"{rows:,} {unit}")
-        if (passed := time.monotonic() - last) >= limits.LOG_SECONDS:
-            share = f", {done / total:.0%}" if total and done else ""  # a stream has no end yet
-            logger.info(f"{work}: {rows:,} {unit}{share}, {max(rows - before, 0) / passed:,.0f} {unit}/s")
-            last, before = last + passed, rows
+        if time.monotonic() - last >= limits.LOG_SECONDS:
+            last = time.monotonic()
+            say(f", {done / total:.0%}" if total and done else "")  # a stream has no end yet
 
     with Progress(console=console, transient=True, disable=not (wanted and console.is_terminal)) as bar:
         task = bar.add_task(work, total=total)
         try:
             yield advance
         except BaseException:
-            logger.info(f"{work}: stopped after {rows:,} {unit}")
+            say("; stopped")
             raise
-    passed = max(time.monotonic() - begun, 1e-9)
-    logger.info(f"{work}: {rows:,} {unit} in {passed:.1f} s, {(rows - first) / passed:,.0f} {unit}/s")
+        say("; done")

@@ -22,15 +22,15 @@ def messages(caplog, monkeypatch):
     monkeypatch.setattr(limits, "LOG_SECONDS", 0.0)
     monkeypatch.setattr(limits, "CHECKPOINT_SECONDS", 0.0)
     caplog.set_level(logging.INFO, "bayesnb")
-    return lambda: [re.sub(r"[\d.]+ s, |[\d,]+ rows/s", "", record.message) for record in caplog.records]
+    return lambda: [re.sub(r" in [\d.]+ s, [\d,]+ rows/s", "", record.message) for record in caplog.records]
 
 
 def test_rows_and_their_rate(messages, caplog):
     with progress("reading 'x'", 4.0, wanted=False, rows=10) as advance:
         advance(1.0, 1_010)
         advance(4.0, 4_010)
-    assert messages() == ["reading 'x': 1,010 rows, 25%, ", "reading 'x': 4,010 rows, 100%, ",
-                          "reading 'x': 4,010 rows in "]  # fmt: skip
+    assert messages() == ["reading 'x': 1,010 rows, 25%", "reading 'x': 4,010 rows, 100%",
+                          "reading 'x': 4,010 rows; done"]  # fmt: skip
     rates = [float(re.search(r"([\d,]+) rows/s", record.message)[1].replace(",", "")) for record in caplog.records]
     assert min(rates) > 1000
     assert {record.name for record in caplog.records} == {"bayesnb"}
@@ -41,7 +41,7 @@ def test_few_messages_a_minute(messages, monkeypatch):
     with progress("reading", None, wanted=False) as advance:
         for rows in range(1000):
             advance(0.0, rows)
-    assert messages() == ["reading: 999 rows in "]
+    assert messages() == ["reading: 999 rows; done"]
 
 
 def test_a_stream_tells_of_its_checkpoints_and_of_where_it_stopped(messages, tmp_path):
@@ -49,11 +49,11 @@ def test_a_stream_tells_of_its_checkpoints_and_of_where_it_stopped(messages, tmp
         nb.stream(MODEL, stopping(random_blocks(4), 2), checkpoint=tmp_path / "c")
     saved = f"checkpoint '{tmp_path / 'c'}': saved with "
     assert {f"{saved}{rows} rows" for rows in (0, 100)} <= {*messages()}
-    assert messages()[-1] == "counting: stopped after 100 rows"
+    assert messages()[-1] == "counting: 100 rows; stopped"
     nb.stream(MODEL, random_blocks(4), checkpoint=tmp_path / "c")
     assert f"checkpoint '{tmp_path / 'c'}': going on after 100 rows" in messages()
     assert {f"{saved}{rows} rows" for rows in (150, 200)} & {*messages()}
-    assert messages()[-1] == "counting: 200 rows in "
+    assert messages()[-1] == "counting: 200 rows; done"
 
 
 def test_files_are_named(messages, tmp_path):
@@ -61,8 +61,8 @@ def test_files_are_named(messages, tmp_path):
     clf = nb.fit_file(tmp_path / "rows.csv", "kind", method="posterior")
     nb.predict_table(clf, FRAME[["size"]])
     said = messages()
-    assert f"describing '{tmp_path / 'rows.csv'}': 60 rows in " in said
-    assert said[-1] == "predicting the data frame: 60 rows in "
+    assert f"describing '{tmp_path / 'rows.csv'}': 60 rows; done" in said
+    assert said[-1] == "predicting the data frame: 60 rows; done"
 
 
 def test_a_second_reading_is_told(messages, tmp_path, monkeypatch):
