@@ -176,7 +176,8 @@ def compare(
 
             def keep(result: Comparison) -> None:
                 nonlocal written
-                written = write_metrics(folder, result, about)
+                splits = {"sizes": list(result.sizes), "stopped": "not finished"}
+                written = write_metrics(folder, result, {"data": about, "splits": splits})
                 publish(folder, out)
 
             findings = _find(notes, experiment, chosen, nuts, keep)

@@ -37,17 +37,11 @@ def write_files(folder: Path, findings: Findings, summary: Mapping[str, Any]) ->
         (folder / name).write_bytes(png(figure, 150))
     text = render_page(summary, {name: png(figure, PAGE_DPI) for name, figure in figures.items()})
     (folder / "report.html").write_text(text, encoding="utf-8")
-    return "report.html", *_write_metrics(folder, findings.result, summary), *figures
+    return "report.html", *write_metrics(folder, findings.result, summary), *figures
 
 
-def write_metrics(folder: Path, result: Comparison, data: Mapping[str, Any]) -> tuple[str, ...]:
-    """Write the metrics of a comparison that goes on, with a summary of the data alone, and return the files' names."""
-    summary = {"data": data, "splits": {"sizes": list(result.sizes), "stopped": "not finished"}}
-    return _write_metrics(folder, result, summary)
-
-
-def _write_metrics(folder: Path, result: Comparison, summary: Mapping[str, Any]) -> tuple[str, ...]:
-    """Write the metrics, and last the summary, which has the digests of all other files."""
+def write_metrics(folder: Path, result: Comparison, summary: Mapping[str, Any]) -> tuple[str, ...]:
+    """Write the metrics, and last the summary, which has the digests of all other files; return the files' names."""
     names = [field.name for field in fields(Record) if field.name != "bins"]
     with (folder / "results.csv").open("w", newline="", encoding="utf-8") as handle:
         handle.write(line(names))
