@@ -30,9 +30,6 @@ from bayesnb.results._decisions import decide
 from bayesnb.sklearn._estimator import NaiveBayesClassifier
 from bayesnb.sklearn._settings import costs_by_label
 
-Write = Callable[[Any], None]
-"""A function that appends rows."""
-
 
 def predict_table(
     classifier: NaiveBayesClassifier,
@@ -142,8 +139,8 @@ def _as_given(table: pa.Table, source: Any) -> Any:
 
 
 @contextmanager
-def table_file(to: str | os.PathLike[str] | TextIO, schema: pa.Schema) -> Iterator[Write]:
-    """Open a .csv or .parquet file for rows; it appears only if the block succeeds. An open text file gets CSV.
+def table_file(to: str | os.PathLike[str] | TextIO, schema: pa.Schema) -> Iterator[Callable[[Any], None]]:
+    """Open a .csv or .parquet file, and yield what appends rows; it appears only if the block succeeds.
 
     Raises:
         DataError: if the file cannot be written, exists and is not a regular file, or has another ending.
@@ -168,7 +165,7 @@ def table_file(to: str | os.PathLike[str] | TextIO, schema: pa.Schema) -> Iterat
         raise DataError(f"'{out}' cannot be written: {error.strerror or error}") from error
 
 
-def _csv_writer(handle: TextIO, schema: pa.Schema) -> Write:
+def _csv_writer(handle: TextIO, schema: pa.Schema) -> Callable[[Any], None]:
     """A function that writes CSV; the header comes with the first rows, so no rows give no output."""
     for field in schema:
         if pa.types.is_nested(field.type):

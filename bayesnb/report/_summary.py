@@ -206,23 +206,18 @@ def _finding(result: Comparison, size: int) -> dict[str, str]:
         {method: result.mean(size, method, metric) for method in result.methods} for metric in ("log_loss", "accuracy")
     )
     best = best_of(result, size)
-    values = f"Its log loss is {_shown(loss[best])} and its accuracy {_shown(accuracy[best])}."
+    values = f"Its log loss is {with_error(*loss[best])} and its accuracy {with_error(*accuracy[best])}."
     rows = plural(size, "training row")
     if best == REFERENCE:
         worse = (_verdict(result, size, method, "log_loss") == "worse" for method in result.methods if method != best)
         return {"claim": f"With {rows} {best} {'predicts best' if all(worse) else LOWEST}.", "scores": values}
-    values += f" Those of {REFERENCE} are {_shown(loss[REFERENCE])} and {_shown(accuracy[REFERENCE])}."
+    values += f" Those of {REFERENCE} are {with_error(*loss[REFERENCE])} and {with_error(*accuracy[REFERENCE])}."
     if _verdict(result, size, best, "log_loss"):
         return {"claim": f"With {rows} '{best}' {LOWEST}, clearly lower than {REFERENCE}.", "scores": values}
     difference, error = result.difference(size, best, "log_loss")
     if abs(difference) <= 2 * error:
         values += " The difference in log loss is within two standard errors."
     return {"claim": f"With {rows} '{best}' {LOWEST}.", "scores": values}
-
-
-def _shown(metric: tuple[float, float]) -> str:
-    mean, error = metric
-    return with_error(mean, _finite(error))
 
 
 def _impossible(result: Comparison) -> str:
@@ -339,7 +334,7 @@ def number(value: float, sign: str = "", digits: int | None = None) -> str:
 def with_error(mean: float, error: float | None, sign: str = "") -> str:
     """A mean and its standard error to the same decimal place; the mean alone without an error."""
     text = number(mean, sign)
-    return text if error is None else f"{text} ±{number(error, digits=_digits(abs(mean)))}"
+    return text if error is None or not math.isfinite(error) else f"{text} ±{number(error, digits=_digits(abs(mean)))}"
 
 
 def _digits(size: float) -> int:
