@@ -113,14 +113,11 @@ TEST_SHARE, MOST_TEST_ROWS = 0.3, 20_000  # of the rows; those that are scored i
 MOST_SCORED = 2000  # test rows of a study, whose losses are kept row by row
 POOL_SHARE = 0.5  # of the rows to draw training sets from; of larger sets the crossed interval is too short
 SPLIT_ROWS = 1_000_000  # of all splits together, if no number of splits is given
-TRIAL_ROWS = 5000  # the most for training in the fits that are timed before the comparison begins
-FEWEST_TIMES = 3  # whose median leaves out the first, which may include compilation
 CHECK_ROWS = 500  # for testing, that NUTS is compared on
 CHECK_SAMPLES = 500  # draws a chain, and warm-up steps: enough for a check, and most of the time is compilation
 FITS_PER_PARAMETER = 4  # of a comparison, or NUTS is left out: it then takes at most about a third of the whole time
 PAIRED_ROWS = 2000  # enough to separate strong pairs from weak ones, in a fraction of a second
 PAUSE = 5.0  # seconds between the lines in a log, and the shortest time that is worth a forecast
-SHORT_PAUSE = 1.0  # seconds after a line before a fit that compiles is announced
 
 # What is shown
 MOST_SHOWN = 20  # features of an explanation, and columns of a file, by the command line

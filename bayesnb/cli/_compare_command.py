@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,8 +116,8 @@ def compare(
     and columns with --as COLUMN=categorical as codes 0, 1, ... in the order of their values. The argument y, label or
     labels takes the classes 0, 1, ..., and num_classes their number; --model-arg gives the others.
 
-    The metrics are written after every size. Ctrl-C, or a signal to terminate, ends the comparison with a report of the
-    sizes that are complete, at the first size of the splits that are complete.
+    The metrics are written after every split. Ctrl-C, or a signal to terminate, ends the comparison with a report of
+    the splits that are complete.
 
     Files of an earlier comparison in DIR are replaced; other files are never overwritten.
 
@@ -205,17 +204,32 @@ def _find(
     nuts: bool | None,
     keep: Callable[[Comparison], None],
 ) -> Findings:
-    """All results of the experiment, or of what was complete when it was stopped; ``keep`` takes those of each size."""
+    """All results of the experiment, or of the splits before it was stopped; ``keep`` takes those after each split."""
     from bayesnb.comparison import _first_split as first_split
     from bayesnb.comparison._compare import compare
+    from bayesnb.files._progress import progress
     from bayesnb.report._summary import Findings
 
-    with watch(notes, experiment, methods) as watcher:
-        result = compare(experiment, watcher.advance, methods, watcher.foretell, watcher.prepare, keep)
+    total = len(experiment.sizes) * experiment.repeats * len(methods)
+    with progress("fitting", total, wanted=True, unit="fits") as advance:
+        begun = last = time.monotonic()
+        done = 0
+
+        def tell(size: int, method: str) -> None:
+            nonlocal done, last
+            done, now = done + 1, time.monotonic()
+            advance(done, done)
+            if not notes.is_terminal and now - last >= limits.PAUSE:
+                last, passed = now, now - begun
+                left = _words(passed * (total - done) / done)
+                text = f"n = {size:,}, {method}: {done:,} of {total:,} fits; about {left} left"
+                notes.print(f"{_words(passed)}: {text}", markup=False, soft_wrap=True)
+
+        result = compare(experiment, tell, methods, keep)
     with finishes_first(notes):
         if result.stopped is not None:
-            notes.print(f"Stopping: writing a report of the sizes up to {result.sizes[-1]:,} ...")
-        experiment = replace(experiment, sizes=result.sizes, repeats=result.repeats)
+            notes.print(f"Stopping: writing a report of {result.repeats} of {experiment.repeats} splits ...")
+        experiment = replace(experiment, repeats=result.repeats)
         evidence = first_split.compute_evidence(experiment)
         pairs = first_split.dependent_columns(experiment)
     skipped, check = None, None
@@ -232,51 +246,6 @@ def _find(
         else:
             check = check if nuts else replace(check, warnings=())  # they are for those who asked for the check
     return Findings(experiment, result, evidence, pairs, check, skipped)
-
-
-class Watcher:
-    """Shows fits as they are done, and forecasts of the time that is left."""
-
-    def __init__(self, show: Callable[[str], None], step: Callable[[str], None], total: int, clock: Any) -> None:
-        self._show, self._step, self._total, self._clock = show, step, total, clock
-        self._done, self._start = 0, clock()
-        self._last, self._left, self._at = self._start, 0.0, self._start
-
-    def prepare(self, size: int, method: str) -> None:
-        """A fit that is only timed begins; compilation may make it long."""
-        if self._clock() - self._last >= limits.SHORT_PAUSE:
-            self._say(f"compiling and timing the methods: {method} at n = {size:,} ...")
-
-    def advance(self, size: int, method: str) -> None:
-        """One fit is done."""
-        self._done += 1
-        self._step(f"n = {size:,}, {method}")
-        now = self._clock()
-        if now - self._last >= limits.PAUSE:
-            left = max(self._left - (now - self._at), 0.0)
-            self._say(f"n = {size:,}, {method}: {self._done:,} of {self._total:,} fits; about {_words(left)} left")
-
-    def foretell(self, seconds: float) -> None:
-        """The fits to come will take so many seconds."""
-        first, self._left, self._at = not self._done, seconds, self._clock()
-        if first and seconds >= limits.PAUSE:
-            self._say(f"The {self._total:,} fits will take about {_words(seconds)}; Ctrl-C ends with a report")
-
-    def _say(self, text: str) -> None:
-        self._last = self._clock()
-        self._show(f"{_words(self._last - self._start)}: {text}")
-
-
-@contextmanager
-def watch(notes: Console, experiment: Experiment, methods: tuple[str, ...]) -> Iterator[Watcher]:
-    """A watcher that advances a bar in a terminal, and prints lines elsewhere; a forecast is printed in both."""
-    from rich.progress import Progress
-
-    total = len(experiment.sizes) * experiment.repeats * len(methods)
-    with Progress(console=notes, transient=True, disable=not notes.is_terminal) as progress:
-        advance = partial(progress.update, progress.add_task("fitting", total=total), advance=1)
-        show = partial(notes.print, markup=False, soft_wrap=True)
-        yield Watcher(show, lambda text: advance(description=text), total, time.monotonic)
 
 
 def ends_like_ctrl_c() -> AbstractContextManager[None]:

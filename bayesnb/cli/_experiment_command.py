@@ -71,7 +71,7 @@ def experiment(
     screen, notes = console(), console(stderr=True)
     chosen = [*methods, *map(load_program, places)]
     first = reference or methods[0]
-    names = [*methods, *(program.__name__ for program in chosen[len(methods) :])]
+    names = [*methods, *(str(getattr(program, "__name__", "")) for program in chosen[len(methods) :])]
     if first not in names:
         raise DataError(f"the reference '{first}' is none of the methods {', '.join(names)}{closest(first, names)}")
     design = "resplit" if resplit else "crossed"

@@ -52,7 +52,8 @@ class Cell:
         impossible: The share of test rows whose true class got a probability below e^-87.3.
         classes_missing: The number of classes without a training row.
         loo_log_loss, log_evidence: Of an exact posterior, from its training rows.
-        seconds: Its share of the wall time.
+        seconds, fit_seconds: Its share of the wall time, and of that the fit's.
+        bins: Counts, sums of confidence and correct predictions by confidence, if the ECE is wanted.
     """
 
     values: dict[str, float] = field(default_factory=dict)
@@ -63,6 +64,8 @@ class Cell:
     loo_log_loss: float | None = None
     log_evidence: float | None = None
     seconds: float = 0.0
+    fit_seconds: float = 0.0
+    bins: list[list[float]] | None = None
 
 
 def keys_of(data: DataSet, split: Split, size: int, methods: Sequence[Contestant], seed: int) -> list[str]:
@@ -102,8 +105,9 @@ def score(log_proba: Any, y: Array, num_classes: int, wanted: Collection[str]) -
     losses = np.stack([-np.maximum(own, metrics.LOG_SMALLEST), brier, wrong])
     values = {"log_loss": losses[0].mean(), "brier": brier.mean(), "accuracy": 1.0 - wrong.mean()}
     undefined: dict[str, str] = {}
-    if "ece" in wanted:
-        values["ece"] = metrics.calibration_error(metrics.reliability_bins(found, y))
+    bins = metrics.reliability_bins(found, y) if "ece" in wanted else None
+    if bins is not None:
+        values["ece"] = metrics.calibration_error(bins)
     if "auc" in wanted:
         absent = num_classes - len(np.unique(y))
         if absent:
@@ -112,4 +116,6 @@ def score(log_proba: Any, y: Array, num_classes: int, wanted: Collection[str]) -
             two = proba[:, 1] if num_classes == 2 else proba / proba.sum(axis=1, keepdims=True)
             values["auc"] = roc_auc_score(y, two, multi_class="ovr")
     impossible = float((own < metrics.LOG_SMALLEST).mean())
-    return Cell({name: float(value) for name, value in values.items()}, undefined, impossible=impossible), losses
+    counts = None if bins is None else [bins.count.tolist(), bins.confidence.tolist(), bins.correct.tolist()]
+    values = {name: float(value) for name, value in values.items()}
+    return Cell(values, undefined, impossible=impossible, bins=counts), losses

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-import jax
 import numpy as np
 
-from bayesnb.arrays import _limits as limits
 from bayesnb.comparison import _metrics as metrics
+from bayesnb.comparison._cells import Cell, Place
+from bayesnb.comparison._contestants import read_methods
+from bayesnb.comparison._data_sets import DataSet
+from bayesnb.comparison._designs import RESPLIT, Design
 from bayesnb.comparison._experiment import Experiment
-from bayesnb.comparison._methods import COMPARED, CURES, NAIVE_BAYES, REFERENCE, Method, check_methods
-from bayesnb.frames._series import Array
+from bayesnb.comparison._journal import Journal
+from bayesnb.comparison._methods import COMPARED, CURES, NAIVE_BAYES, REFERENCE, check_methods
+from bayesnb.comparison._metrics import METRICS
+from bayesnb.comparison._run import Plan, run
+from bayesnb.frames._series import Array, DataError
 
 
 @dataclass(frozen=True)
@@ -45,14 +48,12 @@ class Comparison:
     Attributes:
         priors: A short description of each method's prior, in order of the methods.
         records: One for each size, method and split, in this order.
-        stopped: Why the comparison ended before all sizes were complete; None if it did not.
-        some_splits: Whether it was stopped at its first size, so that there are fewer splits than were asked for.
+        stopped: Why the comparison ended before all splits were complete; None if it did not.
     """
 
     priors: Mapping[str, str]
     records: tuple[Record, ...]
     stopped: str | None = None
-    some_splits: bool = False
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -62,7 +63,7 @@ class Comparison:
     @property
     def repeats(self) -> int:
         """The number of splits."""
-        return len(self.of(self.sizes[0], REFERENCE))
+        return len({record.repeat for record in self.records})
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -102,145 +103,71 @@ class Comparison:
         return float(np.median(self.values(size, method, name)))
 
 
-def ignore(*_: object) -> None:
-    """What is called where nobody asks to be told."""
-
-
 def compare(
     experiment: Experiment,
-    on_fit: Callable[[int, str], object] = ignore,
+    on_fit: Callable[[int, str], object] = lambda *_: None,
     methods: Sequence[str] = NAIVE_BAYES,
-    on_forecast: Callable[[float], object] = ignore,
-    on_probe: Callable[[int, str], object] = ignore,
-    on_size: Callable[[Comparison], object] = ignore,
+    on_split: Callable[[Comparison], object] = lambda _: None,
 ) -> Comparison:
     """The fits of every method at every size on every split, scored on the split's test rows.
 
-    If it is stopped, by Ctrl-C or by a fit that fails, the sizes that are complete are returned with the reason; at the
-    first size, the splits that are complete.
+    They are the cells that ``nb.experiment`` with ``design="resplit"`` runs for one table. If it is stopped, by Ctrl-C
+    or by a fit that fails, the splits that are complete are returned with the reason.
 
     Args:
         experiment: The data, the training sizes, the splits and the models.
         on_fit: Called after each fit with its size and method.
         methods: Some of `COMPARED`, in the order of the output; they must include `full Bayes`.
-        on_probe: Called before each fit that only measures times, and compiles, with its size and method.
-        on_forecast: Called with the seconds that the fits will still take: before the first, and after each size.
-        on_size: Called after each size with the comparison of the sizes so far.
+        on_split: Called after each split with the comparison of the splits so far.
 
     Raises:
         DataError: for an unknown method, or without `full Bayes`.
     """
     check_methods(methods := tuple(dict.fromkeys(methods)))
-    forecast = Forecast(experiment.sizes, experiment.repeats, {name: COMPARED[name].most_rows for name in methods})
     numeric, own = "numeric" in experiment.table.blocks, experiment.model is not None
     priors = {name: COMPARED[name].full_prior(numeric, own) for name in methods}
-    result, found = Comparison(priors, ()), list[Record]()
+    data = DataSet(experiment.table.name, experiment.table, experiment.model, experiment.table.X, seed=experiment.seed)
+    design = Design(RESPLIT, experiment.sizes, experiment.splits, experiment.splits)
+    plan = Plan({data.name: (data, design)}, read_methods(methods), tuple(METRICS), data.seed, left_out=False)
+    scores, result = Scores(), Comparison(priors, ())
+    by_split = [[place for place in plan.keys if place.split == split] for split in range(experiment.repeats)]
+
+    def told(place: Place) -> None:
+        nonlocal result
+        if failed := scores[plan.keys[place]].failed:
+            raise DataError(failed)
+        on_fit(place.size, place.method)
+        if place.split == result.repeats and all(plan.keys[other] in scores for other in by_split[place.split]):
+            on_split(result := replace(result, records=_complete(plan, scores)))
+
     try:
-        _probe(experiment, methods, forecast, on_probe)
-        for size in experiment.sizes:
-            on_forecast(forecast.seconds_left())
-            found = []
-            for record in _fits(experiment, size, methods, forecast, on_fit):
-                found.append(record)  # one by one, so that those before an error remain
-            on_size(result := _with_size(result, found))
+        run(plan, scores, told)
     except (KeyboardInterrupt, MemoryError, RuntimeError, ValueError) as error:
-        some = not result.sizes
-        if some:
-            found = found[: len(found) // len(methods) * len(methods)]
-            if not found:
-                raise
-            result = _with_size(result, found)
+        if not result.records:
+            raise
         stopped = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error) or "out of memory"
-        return replace(result, stopped=stopped, some_splits=some)
+        return replace(result, stopped=stopped)
     return result
 
 
-def _with_size(result: Comparison, found: Sequence[Record]) -> Comparison:
-    records = sorted(found, key=lambda record: result.methods.index(record.method))
-    return replace(result, records=(*result.records, *records))
+class Scores(Journal):
+    """Cells in memory, without the losses by test row."""
+
+    def append(self, found: Sequence[tuple[str, Place, Cell, Array]]) -> None:
+        """Add cells."""
+        super().append([(key, place, cell, losses[:, :0]) for key, place, cell, losses in found])
 
 
-def _probe(
-    experiment: Experiment, methods: Sequence[str], forecast: Forecast, on_probe: Callable[[int, str], object]
-) -> None:
-    """Time each method on few rows, once it is compiled."""
-    train, test = experiment.splits[0]
-    X_test, _ = experiment.table.rows(test)
-    for size in sorted({experiment.sizes[0], min(experiment.sizes[-1], limits.TRIAL_ROWS)}):
-        rows = experiment.table.rows(train[:size])
-        for name in methods:
-            on_probe(size, name)
-            _time(experiment, COMPARED[name], rows, X_test)
-            started = time.perf_counter()
-            _time(experiment, COMPARED[name], rows, X_test)
-            forecast.add(size, name, time.perf_counter() - started)
+def _complete(plan: Plan, scores: Journal) -> tuple[Record, ...]:
+    """The records of the splits of which all cells are there."""
+    missing = {place.split for place, key in plan.keys.items() if key not in scores}
+    order = {method.name: number for number, method in enumerate(plan.methods)}
+    places = sorted(plan.keys.keys(), key=lambda place: (place.size, order[place.method], place.split))
+    return tuple(_record(place, scores[plan.keys[place]]) for place in places if place.split not in missing)
 
 
-def _fits(
-    experiment: Experiment,
-    size: int,
-    methods: Sequence[str],
-    forecast: Forecast,
-    on_fit: Callable[[int, str], object],
-) -> Iterator[Record]:
-    """The fits of one size, split by split: each split's rows are selected once."""
-    for repeat, split in enumerate(experiment.splits):
-        train, (X_test, y_test) = experiment.table.rows(split.train[:size]), experiment.table.rows(split.test)
-        for name in methods:
-            started = time.perf_counter()
-            if experiment.repeats < limits.FEWEST_TIMES:
-                _time(experiment, COMPARED[name], train, X_test)  # compiles, so that the times exclude it
-            log_proba, fit_ms, predict_ms = _time(experiment, COMPARED[name], train, X_test)
-            counts = metrics.reliability_bins(log_proba, y_test)
-            measured = {
-                "log_loss": metrics.log_loss(log_proba, y_test),
-                "brier": metrics.brier(log_proba, y_test),
-                "accuracy": metrics.accuracy(log_proba, y_test),
-                "ece": metrics.calibration_error(counts),
-                "impossible": metrics.below_floor(log_proba, y_test),
-            }
-            forecast.add(size, name, time.perf_counter() - started)
-            forecast.finish(size, name)
-            on_fit(size, name)
-            yield Record(repeat, size, name, **measured, fit_ms=fit_ms, predict_ms=predict_ms, bins=counts)
-
-
-def _time(experiment: Experiment, method: Method, train: tuple[Any, Array], X_test: Any) -> tuple[Array, float, float]:
-    """log p(y | x) of the test rows, [T, K], and the milliseconds of the fit and of the prediction."""
-    started = time.perf_counter()
-    fit = jax.block_until_ready(method.fit(experiment, *train))  # JAX returns before it has computed
-    fitted = time.perf_counter()
-    log_proba = np.asarray(fit.predict_log_proba(X_test))
-    predicted = time.perf_counter()
-    return log_proba, 1e3 * (fitted - started), 1e3 * (predicted - fitted)
-
-
-class Forecast:
-    """The seconds of one fit with its prediction, by method: a line in the training size, through the times so far.
-
-    ``methods`` map each to the training size beyond which its time hardly grows, or None.
-    """
-
-    def __init__(self, sizes: Sequence[int], repeats: int, methods: Mapping[str, int | None]) -> None:
-        self._most = methods
-        self._left = {(size, method): repeats for size in sizes for method in methods}
-        self._seconds: dict[str, dict[int, list[float]]] = {method: {} for method in methods}
-
-    def add(self, size: int, method: str, seconds: float) -> None:
-        """Note the time of one fit."""
-        self._seconds[method].setdefault(size, []).append(seconds)
-
-    def finish(self, size: int, method: str) -> None:
-        """Note that there is one fit less to do."""
-        self._left[size, method] -= 1
-
-    def seconds_left(self) -> float:
-        """The seconds that the fits still to do will take."""
-        return sum(count * self._of_one(size, method) for (size, method), count in self._left.items() if count)
-
-    def _of_one(self, size: int, method: str) -> float:
-        times = {at: float(np.median(seconds)) for at, seconds in self._seconds[method].items()}
-        low, high = min(times), max(times)
-        slope = (times[high] - times[low]) / (high - low) if high > low else 0.0
-        reach = max(high, self._most[method] or size)
-        return times[low] + max(slope, 0.0) * (min(size, reach) - low)
+def _record(place: Place, cell: Cell) -> Record:
+    times = {"fit_ms": 1e3 * cell.fit_seconds, "predict_ms": 1e3 * (cell.seconds - cell.fit_seconds)}
+    bins = metrics.ReliabilityBins(*map(np.array, cell.bins or ()))
+    impossible = cell.impossible or 0.0
+    return Record(place.split, place.size, place.method, **cell.values, impossible=impossible, **times, bins=bins)

@@ -142,7 +142,8 @@ def read_methods(given: Any) -> list[Contestant]:
     Raises:
         DataError: for what is no method, or has another one's name.
     """
-    given = [given] if isinstance(given, str | BaseEstimator | tuple) or callable(given) else given
+    pair = isinstance(given, tuple) and len(given) == 2 and not isinstance(given[1], str)
+    given = [given] if pair or isinstance(given, str | BaseEstimator) or callable(given) else given
     found = [_contestant(one, {}, None) for one in _flat(given)]
     names = [one.name for one in found]
     if not found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -42,9 +42,9 @@ class DataSet:
     table: Table
     model: NaiveBayes | None
     given: Any
-    places: Array
-    names: tuple[str, ...]
-    seed: int
+    places: Array = field(default_factory=lambda: np.arange(0))
+    names: tuple[str, ...] = ()
+    seed: int = 0
 
     @property
     def num_classes(self) -> int:

@@ -44,16 +44,15 @@ def attempt(function: Callable[..., Any], *args: Any) -> Answer:
 
 
 def attempt_all(
-    function: Callable[..., Any], tasks: Sequence[tuple[T, tuple[Any, ...]]], timeout: float | None
+    function: Callable[..., Any], tasks: Sequence[tuple[T, tuple[Any, ...]]], worker: Worker | None = None
 ) -> Iterator[list[tuple[T, Answer]]]:
     """``function`` of the arguments of each task, in batches: as many as joblib's present backend has workers.
 
-    With a ``timeout``, in seconds, one by one in a process of their own.
+    With a ``worker`` one by one in its process.
     """
-    if timeout is not None:
-        with Worker() as worker:
-            for name, args in tasks:
-                yield [(name, worker.attempt(function, args, timeout))]
+    if worker is not None:
+        for name, args in tasks:
+            yield [(name, worker.attempt(function, args))]
         return
     step = max(joblib.effective_n_jobs(None), 1)
     for start in range(0, len(tasks), step):
@@ -63,12 +62,13 @@ def attempt_all(
 
 
 class Worker:
-    """A process that answers one call after the other, and is started anew after one that took too long.
+    """A process that answers call after call, and is started anew after one that took longer than ``timeout`` seconds.
 
     It is no fork, as JAX does not survive one, and it does not run the caller's script again, as multiprocessing would.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, timeout: float) -> None:
+        self._timeout = timeout
         self._process: subprocess.Popen[bytes] | None = None
         self._reader = ThreadPoolExecutor(1)
 
@@ -79,7 +79,7 @@ class Worker:
         self._end()
         self._reader.shutdown()
 
-    def attempt(self, function: Callable[..., Any], args: tuple[Any, ...], timeout: float) -> Answer:
+    def attempt(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Answer:
         """As the function ``attempt``."""
         if self._process is None:
             # all is imported before the clock starts
@@ -97,9 +97,9 @@ class Worker:
         started = time.perf_counter()
         try:
             _send(self._process.stdin, dumps((function, args)))
-            return Answer(*self._reader.submit(self._receive).result(timeout))
+            return Answer(*self._reader.submit(self._receive).result(self._timeout))
         except TimeoutError:
-            value = Failed(f"it took longer than timeout={timeout:g} seconds, and was ended")
+            value = Failed(f"it took longer than timeout={self._timeout:g} seconds, and was ended")
         except (EOFError, OSError):
             value = Failed(f"its process ended (exit code {self._process.wait()})")
         except Exception as error:  # what cannot be sent

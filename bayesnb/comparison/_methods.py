@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 REFERENCE = "full Bayes"
 """The method that all others are compared with."""
 
-MOST_ROWS = 20_000
-"""Training rows beyond which the time to learn powers hardly grows, of tables with some tens of columns."""
-
 CONJUGATE = ("Laplace 1", "Dirichlet 1")
 
 OWN_PRIOR = "the program's"
@@ -63,14 +60,12 @@ class Method:
         meaning: What it predicts with.
         fit: Its fit to rows X, y, of an ``Experiment`` or a ``DataSet`` of a study, which has the models.
         style: Its style in plots; None if plots leave it out, since more lines would overlap.
-        most_rows: The training rows beyond which its time hardly grows; None if it grows with all.
     """
 
     prior: str
     meaning: str
     fit: Callable[[Any, Any, Array], Any]
     style: Style | None = None
-    most_rows: int | None = None
 
     def full_prior(self, numeric: bool, own: bool = False) -> str:
         """Its prior, including that for numbers if there are any; ``own`` is that of a program."""
@@ -139,21 +134,18 @@ COMPARED = {
         meaning="full Bayes with one power on all columns' likelihoods, learned from exact leave-one-out predictions",
         fit=lambda experiment, X, y: temper_fitted(fit_posterior(experiment.bayes, X, y), X, y, per_feature=False)[0],
         style=Style(4, "----", {"color": "#009E73", "marker": "D", "linestyle": "-.", "markersize": 5}),
-        most_rows=MOST_ROWS,
     ),
     "feature weights": Method(
         prior="Dirichlet 1",
         meaning="the same with a power for each column",
         fit=lambda experiment, X, y: temper_fitted(fit_posterior(experiment.bayes, X, y), X, y, per_feature=True)[0],
         style=Style(5, "\\\\\\\\", {"color": "#CC79A7", "marker": "v", "linestyle": (0, (8, 2)), "markersize": 6}),
-        most_rows=MOST_ROWS,
     ),
     "default": Method(
         prior="Dirichlet 1",
         meaning="what NaiveBayesClassifier() fits: full Bayes with learned weights, and numbers seen in three ways",
         fit=fit_default,
         style=Style(8, "++", {"color": "#000000", "marker": "*", "linestyle": (0, (4, 1)), "markersize": 8}),
-        most_rows=MOST_ROWS,
     ),
     "logistic regression": Method(
         prior="L2, C = 1",

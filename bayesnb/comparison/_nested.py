@@ -6,6 +6,7 @@ classes, so that a split's fits cost one product with its test rows.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate, pairwise
@@ -39,11 +40,13 @@ class Nested(NamedTuple):
         log_proba: log p(k | x) of the test rows, [S, G, T, K].
         failed: Why a fit has no answer, by the indices of its size and its model.
         log_evidence: log p(X, y) of the training rows [S, G], of exact posteriors.
+        seconds: Wall time until the parameters, or the posteriors, were known.
         left_out: The mean of -log p(y_i | x_i, D without i) over the training rows, [S, G], of exact posteriors.
     """
 
     log_proba: Array
     failed: dict[tuple[int, int], str]
+    seconds: float
     log_evidence: Array | None
     left_out: Array | None
 
@@ -63,17 +66,21 @@ def fit_nested(
     sizes: Sequence[int],
     X_test: dict[str, Array],
     fit: Callable[..., Any] = fit_posterior,
+    *,
+    left_out: bool = True,
 ) -> Nested:
     """The fits of models, which differ in hyperparameters alone, to the first rows of each size, and their predictions.
 
-    Each equals ``fit(model, X[:size], y[:size])``, with the prior resolved on these rows.
+    Each equals ``fit(model, X[:size], y[:size])``, with the prior resolved on these rows. Posteriors have exact
+    leave-one-out, if it is wanted, and the evidence.
     """
+    started = time.perf_counter()
     parts = [from_host(rows.select(slice(a, b))) for a, b in pairwise([0, *sizes])]
     nested = list(accumulate(parts, ModelStatistics.merge))
     grid, num_classes = stack([jax.tree.map(np.asarray, model) for model in models]), rows.num_classes
     found = compute(_fit_all, grid, stack(nested), formula=CLOSED_FORMS[fit])
     shape = len(sizes), len(models)
-    failed: dict[tuple[int, int], str] = {}
+    seconds, failed = time.perf_counter() - started, dict[tuple[int, int], str]()
     for s, statistics in enumerate(nested if found.params is not None else ()):
         for g in range(len(models)):
             params = jax.tree.map(lambda leaf, s=s, g=g: leaf[s, g], found.params)
@@ -86,9 +93,8 @@ def fit_nested(
     score = scorer(found.tables)
     wide = jax.tree.map(lambda part: part.reshape(-1, *shape, num_classes), score(X_test))
     log_proba = np.moveaxis(wide.normalise(), 0, 2)
-    if fit is not fit_posterior:
-        return Nested(log_proba, failed, None, None)
-    return Nested(log_proba, failed, found.log_evidence, _left_out(found, models, rows, sizes, score))
+    losses = _left_out(found, models, rows, sizes, score) if left_out and fit is fit_posterior else None
+    return Nested(log_proba, failed, seconds, found.log_evidence, losses)
 
 
 class Fits(NamedTuple):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -16,7 +18,7 @@ from bayesnb.comparison._contestants import Contestant
 from bayesnb.comparison._data_sets import DataSet
 from bayesnb.comparison._designs import Design
 from bayesnb.comparison._experiment import Split
-from bayesnb.comparison._foreign import Answer, Failed, attempt, attempt_all
+from bayesnb.comparison._foreign import Answer, Failed, Worker, attempt, attempt_all
 from bayesnb.comparison._journal import Journal
 from bayesnb.comparison._nested import Nested, fit_nested, share_statistics
 from bayesnb.frames._series import Array
@@ -25,12 +27,13 @@ from bayesnb.model._naive_bayes import NaiveBayes
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is to be compared: sets with their designs, and methods."""
+    """What is to be compared: sets with their designs, and methods; and whether with exact leave-one-out."""
 
     sets: Mapping[str, tuple[DataSet, Design]]
     methods: Sequence[Contestant]
     metrics: tuple[str, ...]
     seed: int
+    left_out: bool = True
 
     @cached_property
     def keys(self) -> dict[Place, str]:
@@ -55,25 +58,21 @@ class Plan:
 
 
 def run(plan: Plan, journal: Journal, on_cell: Callable[[Place], object], timeout: float | None = None) -> None:
-    """Run the cells that the journal lacks, and add them to it batch by batch; ``on_cell`` is told of each."""
-    for name, (data, design) in plan.sets.items():
-        placed = {method.name: attempt(method.place, data).value for method in plan.methods if method.closed}
-        foreign: list[tuple[tuple[Place, Split], tuple[Any, ...]]] = []
-        for number in range(len(design.nested)):
-            for split, sizes in _training(design, number):
-                places = [(Place(name, number, size, method.name), method) for size in sizes for method in plan.methods]
-                due = [(place, method) for place, method in places if plan.lacks(journal, place)]
-                _keep(plan, journal, _run_closed(plan, data, split, placed, due), on_cell)
-                for place, method in due:
-                    args = method, data, split, place.size, _seed_of(plan, place)
-                    if method.foreign:
-                        foreign.append(((place, split), args))
-                    elif method.closed is None:
-                        found = _scored(plan, data, split, place, attempt(_predict, *args))
-                        _keep(plan, journal, [(place, *found)], on_cell)
-        for batch in attempt_all(_predict, foreign, timeout):
-            cells = [(place, *_scored(plan, data, split, place, answer)) for (place, split), answer in batch]
-            _keep(plan, journal, cells, on_cell)
+    """Run the cells that the journal lacks, split by split, and add them to it batch by batch.
+
+    ``on_cell`` is told of each; ``timeout`` is that of code of other authors.
+    """
+    with nullcontext() if timeout is None else Worker(timeout) as worker:
+        for name, (data, design) in plan.sets.items():
+            placed = {method.name: attempt(method.place, data).value for method in plan.methods if method.closed}
+            for number in range(len(design.nested)):
+                for split, sizes in _training(design, number):
+                    places = [(Place(name, number, n, method.name), method) for n in sizes for method in plan.methods]
+                    due = [(place, method) for place, method in places if plan.lacks(journal, place)]
+                    _keep(plan, journal, _run_closed(plan, data, split, placed, due), on_cell)
+                    for batch in _run_others(data, split, due, plan.seed, worker):
+                        cells = [(place, *_scored(plan, data, split, place, answer)) for place, answer in batch]
+                        _keep(plan, journal, cells, on_cell)
 
 
 def _training(design: Design, number: int) -> Iterator[tuple[Split, list[int]]]:
@@ -96,25 +95,40 @@ def _keep(
         on_cell(place)
 
 
-def _seed_of(plan: Plan, place: Place) -> int:
-    """The seed of methods that draw at random, another one for each split."""
-    return int(np.random.SeedSequence([plan.seed, place.split]).generate_state(1)[0])
+def _run_others(
+    data: DataSet, split: Split, due: Sequence[tuple[Place, Contestant]], seed: int, worker: Worker | None
+) -> Iterator[list[tuple[Place, Answer]]]:
+    """Methods without a closed form, one fit each: ours here, and others' as ``attempt_all`` says."""
+    foreign = []
+    for place, method in due:
+        # a method that draws at random has another seed for each split
+        own = int(np.random.SeedSequence([seed, place.split]).generate_state(1)[0])
+        args = method, data, split, place.size, own
+        if method.foreign:
+            foreign.append((place, args))
+        elif method.closed is None:
+            yield [(place, attempt(_predict, *args))]
+    yield from attempt_all(_predict, foreign, worker)
 
 
-def _predict(method: Contestant, data: DataSet, split: Split, size: int, seed: int) -> Array:
-    """log p(y | x) of the test rows."""
-    return method.fit(data, split.train[:size], seed)(split.test)
+def _predict(method: Contestant, data: DataSet, split: Split, size: int, seed: int) -> tuple[Array, float]:
+    """log p(y | x) of the test rows, and the seconds of the fit."""
+    started = time.perf_counter()
+    predict = method.fit(data, split.train[:size], seed)
+    seconds = time.perf_counter() - started
+    return predict(split.test), seconds
 
 
 def _scored(plan: Plan, data: DataSet, split: Split, place: Place, answer: Answer) -> Scored:
     """The cell of log probabilities, or of the failure in their place, and its losses."""
-    y = data.table.y
+    y, fit_seconds = data.table.y, 0.0
     if isinstance(answer.value, Failed):
         cell, losses = Cell(failed=answer.value.reason), np.full((len(BY_ROW), len(split.test)), np.nan)
     else:
-        cell, losses = score(answer.value, y[split.test], data.num_classes, plan.metrics)
+        log_proba, fit_seconds = answer.value
+        cell, losses = score(log_proba, y[split.test], data.num_classes, plan.metrics)
     missing = data.num_classes - len(np.unique(y[split.train[: place.size]]))
-    return replace(cell, classes_missing=missing, seconds=answer.seconds), losses
+    return replace(cell, classes_missing=missing, seconds=answer.seconds, fit_seconds=fit_seconds), losses
 
 
 def _run_closed(
@@ -135,27 +149,33 @@ def _run_closed(
         names = {method.name: g for g, method in enumerate(some)}
         wanted = [place for place, _ in due if place.method in names]
         sizes = sorted({place.size for place in wanted})
-        together, seconds = attempt(_fit_together, [placed[name] for name in names], split, sizes, fit)
+        together, seconds = attempt(_fit_together, plan, [placed[name] for name in names], split, sizes, fit)
         for place in wanted:
             s, g = sizes.index(place.size), names[place.method]
             if not isinstance(together, Nested):  # one by one, to see which of them fail
                 own = some[g], placed[place.method][0], split, place.size, 0
                 found.append((place, *_scored(plan, data, split, place, attempt(_predict, *own))))
                 continue
-            value = Failed(together.failed[s, g]) if (s, g) in together.failed else together.log_proba[s, g]
+            value: Any = together.log_proba[s, g], together.seconds / len(wanted)
+            value = Failed(together.failed[s, g]) if (s, g) in together.failed else value
             cell, losses = _scored(plan, data, split, place, Answer(value, seconds / len(wanted)))
-            if together.left_out is not None and together.log_evidence is not None:
-                loo, evidence = float(together.left_out[s, g]), float(together.log_evidence[s, g])
-                cell = replace(cell, loo_log_loss=loo, log_evidence=evidence)
+            if together.log_evidence is not None:
+                cell = replace(cell, log_evidence=float(together.log_evidence[s, g]))
+            if together.left_out is not None:
+                cell = replace(cell, loo_log_loss=float(together.left_out[s, g]))
             found.append((place, cell, losses))
     return found
 
 
 def _fit_together(
-    placed: Sequence[tuple[DataSet, NaiveBayes]], split: Split, sizes: Sequence[int], fit: Callable[..., Any]
+    plan: Plan,
+    placed: Sequence[tuple[DataSet, NaiveBayes]],
+    split: Split,
+    sizes: Sequence[int],
+    fit: Callable[..., Any],
 ) -> Nested | None:
     """The fits of all models to all sizes; None if their statistics cannot be shared."""
     data, models = placed[0][0], [model for _, model in placed]
     rows = share_statistics(models[0], *data.rows(split.train[: sizes[-1]]))
     test: Any = data.table.rows(split.test)[0]
-    return None if rows is None else fit_nested(models, rows, sizes, test, fit)
+    return None if rows is None else fit_nested(models, rows, sizes, test, fit, left_out=plan.left_out)

@@ -1,4 +1,4 @@
-"""The folder of a comparison: metrics after every size, then all files at once, which never overwrite other files.
+"""The folder of a comparison: metrics after every split, then all files at once, which never overwrite other files.
 
 Files of an earlier comparison are recognised by the digests in its summary. If another file has one of their names, or
 one of them has changed, the comparison is refused before it starts.

@@ -146,11 +146,7 @@ EQUAL = (
 def _say_where_it_stopped(result: Comparison) -> str | None:
     if result.stopped is None:
         return None
-    size = f"n = {result.sizes[-1]:,}"
-    if result.some_splits:
-        splits = plural(result.repeats, "split")
-        return f"The comparison was stopped at {size} after {splits} ({result.stopped}); the other sizes are missing."
-    return f"The comparison was stopped after {size} ({result.stopped}); larger sizes are missing."
+    return f"The comparison was stopped after {plural(result.repeats, 'split')} ({result.stopped}); others are missing."
 
 
 def _test_rows(experiment: Experiment) -> str | None:

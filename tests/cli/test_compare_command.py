@@ -10,8 +10,9 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+from bayesnb.arrays import _limits as limits
 from bayesnb.cli import main
-from bayesnb.cli._compare_command import Watcher
+from bayesnb.comparison._compare import Scores
 from bayesnb.comparison._first_split import NutsCheck
 from bayesnb.comparison._methods import NAIVE_BAYES, RIVALS
 from bayesnb.report._folder import stage
@@ -186,33 +187,34 @@ def test_stopping_half_way_leaves_nothing(place, monkeypatch):
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
-def test_stopping_after_a_size_leaves_a_report_of_it(place, monkeypatch, stop):
+def test_stopping_after_a_split_leaves_a_report_of_it(place, monkeypatch, stop):
     """Also in the place of an earlier report; a run that is stopped before leaves that as it is."""
 
-    def interrupt(_, size, *__):
-        if size == at:
+    def interrupt(self, found):
+        added(self, found)
+        if found[0][1].split == at:
             signal.raise_signal(stop)
 
     options = ["good.csv", "--no-nuts", "--sizes", "10,20", "--repeats", "2", "--out", "o"]
     assert run(*options, "--seed", "1").exit_code == 0
     whole = {path.name: path.read_bytes() for path in (place / "o").iterdir()}
-    monkeypatch.setattr("bayesnb.cli._compare_command.Watcher.advance", interrupt)
-    at = 10
+    added = Scores.append
+    monkeypatch.setattr("bayesnb.comparison._compare.Scores.append", interrupt)
+    at = 0
     assert run(*options).exit_code == 130
     assert {path.name: path.read_bytes() for path in (place / "o").iterdir()} == whole
-    at = 20
+    at = 1
     result = run(*options)
     assert result.exit_code == 130
-    assert "The comparison was stopped after n = 10 (interrupted); larger sizes are missing." in result.stderr
+    assert "The comparison was stopped after 1 split (interrupted); others are missing." in result.stderr
     assert sorted(path.name for path in (place / "o").iterdir()) == FILES
     summary = json.loads((place / "o" / "summary.json").read_text())
-    assert (summary["splits"]["sizes"], summary["splits"]["stopped"]) == ([10], "interrupted")
-    assert {row["size"] for row in results(place / "o")} == {"10"}
-    assert summary["evidence"]["size"] == 10
-    assert "was stopped after n = 10" in (place / "o" / "report.html").read_text()
+    assert (summary["splits"]["repeats"], summary["splits"]["stopped"]) == (1, "interrupted")
+    assert {row["repeat"] for row in results(place / "o")} == {"0"}
+    assert "was stopped after 1 split" in (place / "o" / "report.html").read_text()
 
 
-def test_a_process_that_is_killed_leaves_the_scores_of_complete_sizes(place, monkeypatch):
+def test_a_process_that_is_killed_leaves_the_scores_of_complete_splits(place, monkeypatch):
     """So does one that fails later; the next comparison writes over them."""
 
     def fail(*_):
@@ -251,9 +253,10 @@ def test_stopping_while_the_report_is_written(place, monkeypatch, stop, times):
 STOPPED = """
 import signal, sys
 from bayesnb.cli import main
-from bayesnb.cli._compare_command import Watcher
+from bayesnb.comparison._compare import Scores
 
-Watcher.advance = lambda _, size, *__: size == 20 and signal.raise_signal(signal.SIGINT)
+added = Scores.append
+Scores.append = lambda self, found: added(self, found) or found[0][1].split == 1 and signal.raise_signal(signal.SIGINT)
 sys.argv[1:] = ["compare", "good.csv", "--methods", "MLE,full Bayes", "--no-nuts", "--sizes", "10,20", "--out", "o"]
 main()
 """
@@ -267,30 +270,14 @@ def test_ctrl_c_in_a_pipe_whose_reader_it_ends_too(place):
     process.stdout.close()
     assert process.wait() == 130
     assert sorted(path.name for path in (place / "o").iterdir()) == FILES
-    assert json.loads((place / "o" / "summary.json").read_text())["splits"]["sizes"] == [10]
+    assert json.loads((place / "o" / "summary.json").read_text())["splits"]["repeats"] == 1
 
 
-def test_a_log_has_a_forecast_and_lines():
-    """A line before each method that may compile for long; then at most every five seconds, with what is left."""
-    now, lines = [0.0], []
-    watcher = Watcher(lines.append, lambda _: None, 40, lambda: now[0])
-    for now[0], call in (
-        (0.5, lambda: watcher.prepare(20, "MLE")),
-        (3.0, lambda: watcher.prepare(20, "MAP")),
-        (3.5, lambda: watcher.prepare(20, "full Bayes")),
-        (6.0, lambda: watcher.prepare(20, "learned prior")),
-        (9.0, lambda: watcher.foretell(120.0)),
-        (10.0, lambda: watcher.advance(20, "MLE")),
-        (19.0, lambda: watcher.advance(20, "MAP")),
-        (20.0, lambda: watcher.foretell(300.0)),
-    ):
-        call()
-    assert lines == [
-        "3 s: compiling and timing the methods: MAP at n = 20 ...",
-        "6 s: compiling and timing the methods: learned prior at n = 20 ...",
-        "9 s: The 40 fits will take about 2 min; Ctrl-C ends with a report",
-        "19 s: n = 20, MAP: 2 of 40 fits; about 2 min left",
-    ]
+def test_a_log_has_lines_with_the_time_left(place, monkeypatch):  # noqa: ARG001
+    monkeypatch.setattr(limits, "PAUSE", 0.0)
+    lines = run("good.csv", "--no-nuts", "--sizes", "10", "--repeats", "2").stderr.splitlines()
+    assert len(lines) == 2 * 3
+    assert re.fullmatch(r"\d+ s: n = 10, full Bayes: 6 of 6 fits; about 0 s left", lines[-1])
 
 
 def test_help_names_every_option_and_shows_examples():

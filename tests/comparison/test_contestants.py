@@ -41,6 +41,12 @@ def test_names_and_identities_tell_settings_apart():
     assert [method.foreign for method in found] == [False] * 3 + [True] * 5
 
 
+def test_one_method_needs_no_list():
+    for given in ("MLE", LogisticRegression(), ("mine", nb.fit_map)):
+        assert len(read_methods(given)) == 1
+    assert [method.name for method in read_methods(("MLE", "MAP"))] == ["MLE", "MAP"]
+
+
 def test_an_identity_follows_from_every_hyperparameter_and_a_version_alone():
     def pipeline(C):
         return make_pipeline(StandardScaler(), LogisticRegression(C=C))

@@ -7,7 +7,7 @@ import time
 import joblib
 import pytest
 
-from bayesnb.comparison._foreign import Failed, attempt, attempt_all
+from bayesnb.comparison._foreign import Failed, Worker, attempt, attempt_all
 
 
 def plain(kind):
@@ -31,14 +31,15 @@ def test_an_exception_becomes_a_reason_of_one_line():
 def test_tasks_run_side_by_side_where_joblib_says_so():
     tasks = [(number, ("fine",)) for number in range(3)]
     with joblib.parallel_config("threading", n_jobs=2):
-        batches = [[(name, found.value) for name, found in batch] for batch in attempt_all(plain, tasks, None)]
+        batches = [[(name, found.value) for name, found in batch] for batch in attempt_all(plain, tasks)]
     assert batches == [[(0, "fine"), (1, "fine")], [(2, "fine")]]
 
 
 @pytest.mark.slow
 def test_a_process_of_its_own_ends_what_hangs_and_goes_on():
     kinds = ["fine", "print", "hang", "raise", "end", "fine"]
-    batches = [*attempt_all(plain, [(kind, (kind,)) for kind in kinds], 2.0)]
+    with Worker(2.0) as worker:
+        batches = [*attempt_all(plain, [(kind, (kind,)) for kind in kinds], worker)]
     found = [one.value for ((_, one),) in batches]
     assert found == [
         "fine",
@@ -52,6 +53,7 @@ def test_a_process_of_its_own_ends_what_hangs_and_goes_on():
 
 @pytest.mark.slow
 def test_what_cannot_be_sent_is_a_reason():
-    ((_, found),) = next(attempt_all(plain, [("frame", (sys._getframe(),))], 5.0))
+    with Worker(5.0) as worker:
+        ((_, found),) = next(attempt_all(plain, [("frame", (sys._getframe(),))], worker))
     assert isinstance(found.value, Failed)
     assert "pickle" in found.value.reason

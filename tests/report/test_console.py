@@ -45,7 +45,7 @@ def test_a_stopped_comparison_says_so_and_so_does_one_that_scores_some_rows(mixe
     experiment = replace(findings.experiment, most_test=10)
     findings = findings._replace(experiment=experiment, no_check="There is no check.")
     summary = summarise(findings, "")
-    sentence = "The comparison was stopped after n = 84 (interrupted); larger sizes are missing."
+    sentence = "The comparison was stopped after 4 splits (interrupted); others are missing."
     assert summary["sentences"]["stopped"] == summary["data"]["warnings"][0] == sentence
     text = words(printed(print_results, summary))
     assert "Of 36 held-out rows, 10 are scored in each split (--test-rows)." in text
