@@ -28,8 +28,7 @@ from bayesnb.rows._model_statistics import ModelStatistics
 from bayesnb.rows._sufficient_statistics import follow
 from bayesnb.sklearn import _settings as settings
 from bayesnb.sklearn._incremental import IncrementalClassifier
-from bayesnb.sklearn._kept_rows import KeptRows
-from bayesnb.sklearn._learn_rows import learn_rows
+from bayesnb.sklearn._kept_rows import KeptRows, learn_rows
 from bayesnb.sklearn._learned import Learned, describe_learned
 from bayesnb.sklearn._rows import add_batch, check_features, check_rows, take_away, takes_counts
 

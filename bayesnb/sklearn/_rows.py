@@ -25,8 +25,7 @@ from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.rows._arguments import check_factors
 from bayesnb.rows._model_statistics import subtract
 from bayesnb.sklearn._incremental import drop_zero_weights, fade_weights, known_classes
-from bayesnb.sklearn._kept_rows import KeptRows
-from bayesnb.sklearn._learn_rows import plan_rows
+from bayesnb.sklearn._kept_rows import KeptRows, plan_rows
 from bayesnb.sklearn._settings import has_views, schema_of
 
 SPARSE_FORMATS = ["csr", "csc"]
