@@ -99,7 +99,6 @@ KEPT_BYTES = 512 << 20  # of a file's batches, which is then read once
 LARGE_FILE_BYTES = 20_000_000  # of a file that takes more than a second to read, which is announced
 LOG_SECONDS = 10.0  # between messages on the progress of long work
 CHECKPOINT_SECONDS, CHECKPOINT_SHARE = 5.0, 0.02  # between writes at least, and of all time at most for writing
-MOST_REMEMBERED = 1 << 16  # texts whose answers are kept, as the batches of a file have mostly the same texts
 
 # How a program is recognised
 PROBE_ROWS = 64  # the most example rows with which it is probed, if it takes its rows from its arguments

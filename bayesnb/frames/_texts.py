@@ -6,9 +6,11 @@ of Parquet grows from batch to batch of a row group, so what was found for its b
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import Any, Self
 
 import narwhals.stable.v2 as nw
@@ -35,9 +37,6 @@ DATE = rf"(\d{{4}}[-/.]{DAY}[-/.]{DAY}|{DAY}[-/]{DAY}[-/]\d\d(\d\d)?|{DAY}\.{DAY
 
 KEPT = np.array([0, *(2**64 - 2 ** (64 - 8 * n) for n in range(1, 9))], np.uint64)
 """What is left of eight bytes of which the first n count."""
-
-FACTOR, MOST_HASHED = np.uint64(0x9E3779B97F4A7C15), 64
-"""An odd number by which hashes are multiplied, and the bytes of a text that are hashed."""
 
 
 def encoded(cells: nw.Series[Any]) -> tuple[Array, pa.Array]:
@@ -147,24 +146,20 @@ def first_alike(texts: pa.Array) -> tuple[str, str] | None:
     folded = pc.utf8_lower(pc.utf8_upper(pc.replace_substring_regex(texts, f"{SPACE}+", "")))
     if folded.equals(texts):  # which are distinct
         return None
-    codes = folded.dictionary_encode().indices.to_numpy()
-    again = np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1) == 0)
-    if not len(again):
-        return None
-    return texts[int(np.argmax(codes == codes[again[0]]))].as_py(), texts[int(again[0])].as_py()
+    codes, _ = pd.factorize(folded.to_numpy(zero_copy_only=False))
+    again = np.flatnonzero(codes <= np.maximum.accumulate(np.append(-1, codes[:-1])))[:1]
+    return (texts[int(np.argmax(codes == codes[again]))].as_py(), texts[int(again[0])].as_py()) if len(again) else None
 
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """The distinct texts of some cells, and how many cells look like numbers.
+    """The distinct texts of some cells, ``counts`` of which have those of ``dictionary``, and others those ``before``.
 
     Attributes:
-        dictionary: The texts of the last cells that were added.
-        counts: How many cells have each of them, which may be none.
         most: How many texts are kept.
-        before: The texts of other cells, some of them in several parts; None if they are more than are kept.
-        num_numbers: How many of those other cells are numbers, or are meant to be.
-        dates: Whether those other cells are all dates.
+        before: The texts of the other cells, some in several parts; None if they are more than are kept.
+        num_numbers: How many of the other cells are numbers, or are meant to be.
+        dates: Whether the other cells are all dates.
     """
 
     dictionary: pa.Array
@@ -180,14 +175,9 @@ class Texts:
             counts = other.counts.copy()
             counts[: len(self.counts)] += self.counts
             return replace(self, dictionary=other.dictionary, counts=counts)
-        one = self.closed
-        if other.before == ():
-            return replace(one, dictionary=other.dictionary, counts=other.counts)
-        two = other.closed
-        before = None
-        if one.before is not None and two.before is not None:
-            before = _compact((*one.before, *two.before), self.most)
-        return replace(one, before=before, num_numbers=one.num_numbers + two.num_numbers, dates=one.dates and two.dates)
+        one, numbers = self.closed, self.closed.num_numbers + other.num_numbers
+        before, dates = _compact(self.most, one.before, other.before), one.dates and other.dates
+        return replace(other, before=before, num_numbers=numbers, dates=dates, most=self.most)
 
     @property
     def shown(self) -> pa.Array:
@@ -199,22 +189,24 @@ class Texts:
         """The same with all texts among those before."""
         used = self.shown
         numbers = self.num_numbers + int(self.counts[self.counts > 0][match(used, MEANT)].sum())
-        before = None if self.before is None else _compact((*self.before, used), self.most)
         dates = self.dates and all(match(some, DATE).all() for some in (used[:1], used))
-        none = self.dictionary[:0], self.counts[:0]
-        return replace(self, dictionary=none[0], counts=none[1], before=before, num_numbers=numbers, dates=dates)
+        before = _compact(self.most, self.before, (used,))
+        return Texts(used[:0], self.counts[:0], self.most, before, numbers, dates)
 
     @cached_property
     def distinct(self) -> pa.Array | None:
         """The distinct texts; None if they are more than are kept."""
-        before = self.closed.before
-        return None if before is None or len(found := _unique(before)) > self.most else found
+        kept = self.closed.before and _unique(self.closed.before)
+        return kept if kept is not None and len(kept) <= self.most else None
 
 
-def _compact(parts: tuple[pa.Array, ...], most: float) -> tuple[pa.Array, ...] | None:
-    """The texts, each once if they are many beside the first part; None if they are too many."""
-    parts = parts if sum(map(len, parts)) <= 2 * len(parts[0]) else (_unique(parts),)
-    return None if len(parts[0]) > most else parts
+def _compact(most: float, *parts: tuple[pa.Array, ...] | None) -> tuple[pa.Array, ...] | None:
+    """All parts, each text once if they are many beside the first part; None if they are too many."""
+    if None in parts:
+        return None
+    found = sum(parts, ())
+    found = found if sum(map(len, found)) <= 2 * len(found[0]) else (_unique(found),)
+    return None if len(found[0]) > most else found
 
 
 def _unique(parts: tuple[pa.Array, ...]) -> pa.Array:
@@ -222,13 +214,13 @@ def _unique(parts: tuple[pa.Array, ...]) -> pa.Array:
 
 
 class Lookup:
-    """The codes of texts among sorted values, by hashes of 64 bits; texts with the same hash are compared."""
+    """The codes of texts among sorted values, by the eight letters after those with which all values begin."""
 
-    def __init__(self, values: Sequence[Any]) -> None:
+    def __init__(self, values: Sequence[str]) -> None:
         self._values = pa.array(values, pa.large_string())
-        hashes = _hashes(self._values)
-        self._order = np.argsort(hashes).astype(np.int32)
-        self._hashes = hashes[self._order]
+        ends = [value.encode() for value in (*values[:1], *values[-1:])]
+        self._start = sum(takewhile(bool, map(operator.eq, *ends))) if ends else 0
+        self._letters = _letters(self._values, self._start)
         self._last = self._values[:0], np.zeros(0, np.int32)
 
     def codes(self, dictionary: pa.Array) -> Array:
@@ -240,31 +232,16 @@ class Lookup:
         return codes
 
     def _find(self, texts: pa.Array) -> Array:
-        codes = np.full(len(texts), -1, np.int32)
-        if not len(self._values) or not len(texts):
-            return codes
-        hashes = _hashes(texts)
-        order = np.argsort(hashes)  # neighbours are found near each other
-        places = np.minimum(np.searchsorted(self._hashes, hashes[order]), len(self._hashes) - 1)
-        hit = self._hashes[places] == hashes[order]
-        found, rows = self._order[places[hit]], order[hit]
-        same = pc.equal(self._values.take(pa.array(found)), texts.take(pa.array(rows)))
-        same = same.fill_null(False).to_numpy(zero_copy_only=False)
-        codes[rows[same]] = found[same]
-        if not same.all():
-            others = rows[~same]
-            codes[others] = pc.index_in(texts.take(pa.array(others)), value_set=self._values).fill_null(-1).to_numpy()
+        if not len(self._values):
+            return np.full(len(texts), -1, np.int32)
+        letters = _letters(texts, self._start)
+        places = np.minimum(np.searchsorted(self._letters, letters), len(self._values) - 1).astype(np.int32)
+        same = pc.equal(self._values.take(pa.array(places)), texts).fill_null(False).to_numpy(zero_copy_only=False)
+        codes = np.where(same, places, np.int32(-1))
+        others = np.flatnonzero(~same & (self._letters[places] == letters))  # what differs further on
+        if len(others):
+            codes[others] = pc.index_in(texts.take(pa.array(others)), value_set=self._values).fill_null(-1)
         return codes
-
-
-def _hashes(texts: pa.Array) -> Array:
-    """A number of 64 bits for each text [N], of its length and its first letters."""
-    lengths = pc.binary_length(texts).fill_null(0).to_numpy()
-    found = lengths.astype(np.uint64) * FACTOR
-    for start in range(0, min(int(lengths.max(initial=0)), MOST_HASHED), 8):
-        more = (found ^ _letters(texts, start)) * FACTOR
-        found = np.where(lengths > start, more ^ (more >> np.uint64(32)), found)
-    return found
 
 
 def _extends(dictionary: pa.Array, before: pa.Array) -> bool:

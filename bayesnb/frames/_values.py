@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -54,7 +53,6 @@ def require_finite(cells: Array, name: str, place: Callable[[int], str] = "".for
         raise DataError(f"column '{name}' holds an infinite number{where}: leave out the cell or its row")
 
 
-@lru_cache(maxsize=limits.MOST_REMEMBERED)
 def reads_as_number(cell: str) -> bool:
     """Whether the text of a cell is a number, and not a whole number that float64 would round."""
     try:
@@ -72,7 +70,6 @@ def is_rounded(cell: str, number: float) -> bool:
     return whole is not None and int(whole[1]) != float(number)
 
 
-@lru_cache(maxsize=limits.MOST_REMEMBERED)
 def is_meant_as_number(cell: str) -> bool:
     """Whether text that is not a number looks like one: it has commas, or is whole and too large."""
     return any(pattern.fullmatch(cell) is not None for pattern in (DECIMAL_COMMA, THOUSANDS, WHOLE))

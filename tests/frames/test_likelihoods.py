@@ -105,6 +105,22 @@ def test_many_values_are_not_kept(monkeypatch):
         assert infer(summary).kind == kind
 
 
+def test_too_many_texts_are_left_out_unless_they_are_chosen(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "MOST_VALUES", 25)
+    frame = pd.DataFrame(
+        {"c": [f"user {n % 40}" for n in range(400)], "x": np.arange(400) % 7 / 4, "y": ["a", "b"] * 200}
+    )
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    doors = (
+        lambda **chosen: nb.NaiveBayesClassifier(**chosen).fit(frame[["c", "x"]], frame["y"]),
+        lambda **chosen: nb.fit_file(tmp_path / "rows.csv", "y", progress_bar=False, **chosen),
+    )
+    for fit in doors:
+        with pytest.warns(UserWarning, match="different texts and is left out; to keep it, write .*'c': 'categorical'"):
+            assert fit().schema_.columns[0].kind == "skip"
+        assert fit(likelihoods={"c": "categorical"}).schema_.columns[0].values == tuple(sorted({*frame["c"]}))
+
+
 # `compare`, `bayesnb fit`, the estimator and `infer_likelihoods` choose one likelihood for each column of a table
 
 

@@ -99,11 +99,10 @@ def test_texts_are_in_the_order_of_python(written):
     assert in_order(large(written)[5:5]).to_pylist() == []
 
 
-@pytest.mark.parametrize("same_hash", [False, True])
-def test_the_codes_of_texts_are_their_places(written, same_hash, monkeypatch):
-    if same_hash:
-        monkeypatch.setattr("bayesnb.frames._texts._hashes", lambda texts: np.zeros(len(texts), np.uint64))
-    values = [*sorted({*written[::2]} - {"true", "True"}), "True"]
+@pytest.mark.parametrize("start", ["", "as all begin "])
+def test_the_codes_of_texts_are_their_places(written, start):
+    written = [start + text for text in written]
+    values = sorted({*written[::2], "True"} - {"true"})
     asked = pa.chunked_array([large(["", *written, "TRUE", "absent", None])]).combine_chunks()
     code_of = {value: code for code, value in enumerate(values)}
     expected = [code_of.get({"true": "True"}.get(str(text).casefold(), text), -1) for text in asked.to_pylist()]
