@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from bayesnb.files._description import Asked, summarise_source
+from bayesnb.files._summarise_table import Asked, summarise_source
 from bayesnb.files.sources._paths import as_pandas, open_data
 
 

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import jax
 import numpy as np
@@ -16,20 +16,18 @@ import pyarrow as pa
 
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import stack_rows
-from bayesnb.arrays._memory import in_words
 from bayesnb.families import Family
-from bayesnb.files._progress import logger
-from bayesnb.files._row_sample import RowSample
+from bayesnb.files._summarise_table import Asked, ask, of_weight, require_weights, summarise_source
 from bayesnb.files.sources._arrow_columns import EncodedRows
 from bayesnb.files.sources._csv import TEXT
 from bayesnb.files.sources._paths import keep
-from bayesnb.files.sources._source import Position, RowBatch, RowBlock, Source, StreamError, read_ahead, row_batch
-from bayesnb.frames._choices import AUTO, choose_kinds
-from bayesnb.frames._columns import CODED, SKIP, Column, in_order
+from bayesnb.files.sources._source import Position, RowBatch, RowBlock, Source, StreamError, row_batch
+from bayesnb.frames._choices import AUTO
+from bayesnb.frames._columns import CODED, Column, in_order
 from bayesnb.frames._likelihoods import choose_columns, say_left_out
 from bayesnb.frames._schema import Schema
-from bayesnb.frames._series import Array, DataError, are_missing, as_series, closest, label, listing, numbers, sort_of
-from bayesnb.frames._summaries import Summary, on_command_line, summarise_column, warnings_of
+from bayesnb.frames._series import Array, DataError, are_missing, as_series, label
+from bayesnb.frames._summaries import Summary, on_command_line, warnings_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +44,7 @@ class Description(EncodedRows):
         num_unlabelled: The number of rows without a class, which are left out.
         warnings: Whole sentences for the user.
         weight: The column of weights, or None.
-        of_part: Whether the source is a part of what was described, which may not have other categories.
+        key: The schema of which the source is a part, which may not have other categories.
     """
 
     source: Source
@@ -58,7 +56,7 @@ class Description(EncodedRows):
     num_unlabelled: int
     warnings: tuple[str, ...]
     weight: str | None = None
-    of_part: bool = False
+    key: str | None = None
 
     @property
     def left_out(self) -> tuple[tuple[str, str], ...]:
@@ -78,7 +76,7 @@ class Description(EncodedRows):
             "target": self.target.name,
             "classes": [label(value) for value in self.classes],
             "columns": [[column.name, column.kind, [*map(label, column.values)]] for column in self.schema.used],
-        } | ({} if self.weight is None else {"weight": self.weight})
+        } | {name: own for name, own in (("weight", self.weight), ("schema", self.key)) if own is not None}
 
     def check(self, schema: pa.Schema, place: str) -> None:
         del place
@@ -93,7 +91,7 @@ class Description(EncodedRows):
         return self.schema.encode(row_batch(pa.RecordBatch.from_pylist([], pa.schema(types)), 0, 0.0).frame)
 
     def labelled(self, batch: RowBatch) -> RowBatch:
-        counted = _of_weight(batch, self.weight)
+        counted = of_weight(batch, self.weight)
         return counted.keep(counted.present(self.target.name))
 
     def encode(self, rows: pa.RecordBatch, classes: Sequence[Any] | None) -> tuple[Any, Array, Array | None]:
@@ -105,7 +103,7 @@ class Description(EncodedRows):
         if (y < 0).any():
             self._refuse(self.target, frame)
         X = self.schema.encode(frame)
-        if self.of_part:
+        if self.key is not None:
             for block, columns in self.schema.blocks.items():
                 x = X if self.schema.single else X[block]
                 for column, codes in zip(columns, x.T, strict=True) if columns[0].kind in CODED else ():
@@ -116,7 +114,7 @@ class Description(EncodedRows):
 
     def _refuse(self, column: Column, frame: Any) -> NoReturn:
         known = {*map(label, column.values), "nan", "None"}
-        odd = next(cell for cell in map(label, frame[column.name].to_list()) if cell not in known)
+        odd = next((cell for cell in map(label, frame[column.name].to_list()) if cell not in known), "another")
         raise DataError(
             f"column '{column.name}' holds '{odd}', which is not in the schema: describe this part too, and merge its "
             "schema with those of the others"
@@ -127,7 +125,7 @@ class Description(EncodedRows):
         for block in super()._blocks(start, classes):
             rows = block.end.rows
             yield block
-        if rows != self.num_rows and not self.of_part:
+        if rows != self.num_rows and self.key is None:
             raise StreamError(
                 f"{self.source.title} had {self.num_rows:,} rows with a class when it was described, and {rows:,} when "
                 "it was counted: give one that does not change, and that can be read again"
@@ -160,36 +158,6 @@ def describe(
     return decide(keep(source, kept) if kept else source, asked, found, how)
 
 
-class Asked(NamedTuple):
-    """What the user has asked for: the columns beside target and weight, and the likelihoods as given."""
-
-    names: Sequence[str]
-    target: str
-    weight: str | None
-    likelihoods: Any
-
-    @property
-    def chosen(self) -> Mapping[str, Any]:
-        """The kinds, families or vectorizers that the user has chosen, by column; one family takes numbers."""
-        likelihoods = "normal" if isinstance(self.likelihoods, Family) else self.likelihoods
-        return choose_kinds(likelihoods, self.names)
-
-
-def ask(source: Source, target: str | None, likelihoods: Any, weight: str | None) -> Asked:
-    """The same for a source, checked against its columns; DataError if they do not fit."""
-    target = source.names[-1] if target is None else target
-    for name in (target, *filter(None, [weight])):
-        if name not in source.names:
-            hint = closest(name, source.names) or f"; its columns are {listing(source.names)}"
-            raise DataError(f"{source.title} has no column '{name}'{hint}")
-    if weight == target:
-        raise DataError(f"column '{target}' cannot be the target and the weight")
-    if isinstance(likelihoods, Mapping) and target in likelihoods:
-        raise DataError(f"column '{target}' is the target, so it has no kind to choose")
-    names = [name for name in source.names if name not in (target, weight)]
-    return Asked(names, target, weight, likelihoods)
-
-
 def decide(source: Source, asked: Asked, found: Mapping[str, Summary], how: Callable[..., str]) -> Description:
     """The features and the classes, given the summary of each column."""
     names, target, chosen = asked.names, asked.target, asked.chosen
@@ -215,99 +183,6 @@ def decide(source: Source, asked: Asked, found: Mapping[str, Summary], how: Call
         warnings=warnings,
         weight=asked.weight,
     )
-
-
-def summarise_source(
-    source: Source, asked: Asked, advance: Callable[[float, int], None] | None = None, *, sampled: bool = False
-) -> tuple[dict[str, Summary], list[RowBatch], RowSample]:
-    """The summary of each column that is read, batches that are small enough to be kept, and a sample.
-
-    Args:
-        source: Where the rows come from.
-        asked: The columns. Of the target all rows are described, of the others the rows with a class; numbers in
-            columns without a choice keep only few values.
-        advance: Called after each batch.
-        sampled: Whether rows are sampled, instead of being kept for a second reading; there may be none.
-
-    Raises:
-        DataError: naming the place of an infinite number; for a column that is numbers in some rows and text in others;
-            and for a stream that is too large to be kept and cannot be read again.
-    """
-    chosen, weight = asked.chosen, asked.weight
-    names = [name for name in source.names if chosen.get(name) != SKIP]
-    texts, again = set[str](), True
-    empty = pa.RecordBatch.from_pylist([], pa.schema([(name, pa.null()) for name in names if name != weight]))
-    while again:
-        summaries: dict[str, Summary] = {}
-        kept: list[RowBatch] = []
-        rows, again, used, fits, known = 0, False, 0, not sampled, frozenset(texts)
-        sample = RowSample.of(empty, asked.target, None)
-        for batch in read_ahead(source.batches(names, texts, some=not sampled)):
-            used, reread = used + batch.rows.nbytes, sampled or (batch.part or source.parts[0]).again
-            share = batch.done if reread and len(source.parts) == 1 else 0.0
-            fits = fits and used <= limits.KEPT_BYTES * (share or 1.0)  # memory for what will not fit would cost time
-            # without the bytes that tell the lines
-            light = [replace(row_batch(batch.rows, batch.first, batch.done), part=batch.part)] if fits else []
-            kept = kept + light if fits else []
-            if not (fits or reread):
-                raise DataError(
-                    f"{source.title} can be read once only, and has more than the {in_words(limits.KEPT_BYTES)} that "
-                    "are kept for a second reading: give a function that opens it again, such as "
-                    "lambda: database.cursor().execute(query).fetch_record_batch(), or write it to a Parquet file"
-                )
-            batch = _of_weight(batch, weight)
-            labelled = batch.keep(batch.present(asked.target))
-            if sampled and not again:
-                own = None if weight is None else require_weights(labelled.rows, weight)
-                sample = sample.merge(RowSample.of(labelled.rows.select(empty.schema.names), asked.target, own))
-            for name, found in _summarise_batch(batch, labelled, asked.target, chosen, empty.schema.names).items():
-                before = summaries.get(name, found)
-                # a column of text that was read as numbers, before the text was known, or ahead: start over
-                differs = found.text != before.text and min(found.num_cells, before.num_cells) > 0
-                if differs and name in known:
-                    raise DataError(
-                        f"column '{name}' holds {batch.rows[name].type} {batch.place(0)}, and "
-                        f"{'text' if before.text else 'numbers'} before: give the whole column one type"
-                    )
-                again |= differs
-                if found.text:
-                    texts.add(name)
-                summaries[name] = found if again or before is found else before.merge(found)
-            rows += batch.rows.num_rows
-            if advance is not None:
-                advance(batch.done, rows)
-        if again:
-            logger.info(f"reading {source.title} again: a column of numbers has text further on")
-    of = f" of {source.title}" if len(source.parts) == 1 else ""
-    for name, found in summaries.items():
-        size, place = found.largest
-        if np.isinf(size):
-            raise DataError(f"column '{name}' holds an infinite number {place}{of}: leave out the cell or its row")
-    return summaries, kept, sample
-
-
-def _summarise_batch(
-    batch: RowBatch, labelled: RowBatch, target: str, chosen: Mapping[str, Any], names: Sequence[str]
-) -> dict[str, Summary]:
-    found = {}
-    for name in names:
-        rows = batch if name == target else labelled
-        inferred = name != target and name not in chosen
-        found[name] = summarise_column(rows.frame[name], rows.place, inferred=inferred, chosen=chosen.get(name))
-    return found
-
-
-def _of_weight(batch: RowBatch, weight: str | None) -> RowBatch:
-    """The rows of a weight other than zero."""
-    return batch if weight is None else batch.keep(require_weights(batch.rows, weight) != 0)
-
-
-def require_weights(rows: pa.RecordBatch, name: str) -> Array:
-    """The column of weights as numbers, NaN where they are missing; DataError if it holds something else."""
-    cells = as_series(rows[name])
-    if sort_of(cells) not in ("number", "flag", "nothing"):
-        raise DataError(f"the column of weights, '{name}', holds {rows[name].type}: expected numbers from 0 on")
-    return np.asarray(numbers(cells), np.float64)
 
 
 def _classes_of(target: Summary) -> tuple[Any, ...]:

@@ -17,9 +17,9 @@ from bayesnb.arrays._typing import ByColumn
 from bayesnb.arrays._user_warnings import warn
 from bayesnb.families import Family
 from bayesnb.files._counting import count
-from bayesnb.files._description import Asked, Description, ask, decide, summarise_source
+from bayesnb.files._description import Description, decide
 from bayesnb.files._progress import progress
-from bayesnb.files._row_sample import RowSample
+from bayesnb.files._summarise_table import Asked, RowSample, ask, summarise_source
 from bayesnb.files.sources._paths import KeptFile
 from bayesnb.files.sources._source import Part, Source, row_batch
 from bayesnb.files.sources._tables import open_table
@@ -29,7 +29,7 @@ from bayesnb.frames._choices import AUTO
 from bayesnb.frames._series import DataError, listing
 from bayesnb.frames._summaries import Summary, in_python
 from bayesnb.model._naive_bayes import NaiveBayes
-from bayesnb.rows._arguments import check_model
+from bayesnb.rows._arguments import check_counts, check_model
 from bayesnb.rows._checks import num_parts
 from bayesnb.rows._labelled_rows import label_rows
 from bayesnb.rows._model_statistics import merge_parts
@@ -121,7 +121,7 @@ class TableSchema:
         Raises:
             ValueError: naming the row, for a class or a category that the schema does not have.
         """
-        described = replace(self.description, source=open_table(part), weight=self.asked.weight, of_part=True)
+        described = replace(self.description, source=open_table(part), weight=self.asked.weight, key=self.key)
         how: dict[str, Any] = {"checkpoint": checkpoint, "progress_bar": progress_bar, "none": self.no_rows}
         found = count(self.model, described, num_classes=len(described.classes), **how)
         return replace(found.named(described.classes), schema=self.key)
@@ -258,6 +258,8 @@ def no_rows(model: NaiveBayes | TableSchema, *, num_columns: int | Mapping[str, 
     arrays = {}
     for block, family in model.families.items():
         declared = num_columns.get(block) if isinstance(num_columns, Mapping) else num_columns
+        if declared is not None:
+            check_counts(num_columns=declared)
         width = declared or model.columns[block] or getattr(family, "num_columns", None)  # some families know it
         if width is None:
             raise ValueError(f"the number of columns of block {block!r} is unknown: give num_columns")

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import bayesnb as nb
 from bayesnb.arrays import _limits as limits
 from bayesnb.files import _counting as counting
-from bayesnb.files import _description as description
+from bayesnb.files import _summarise_table as summarise_table
 from bayesnb.files.sources._paths import open_data
 from tests.files.streams import Stop, stop_after
 
@@ -73,7 +73,7 @@ def test_a_small_file_is_read_once_with_the_same_result(path, monkeypatch):
 @pytest.mark.parametrize("cells", [["red", "5"], ["5", "red"], ["", "red", "5"]])
 def test_text_and_numbers_in_different_batches_are_text(cells, tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "CSV_BLOCK_BYTES", 60)  # ten rows of red
-    monkeypatch.setattr(description, "read_ahead", lambda batches: [*batches])  # as far ahead as can be
+    monkeypatch.setattr(summarise_table, "read_ahead", lambda batches: [*batches])  # as far ahead as can be
     frame = pd.DataFrame({"code": np.repeat(cells, 10), "label": [*"ab"] * (5 * len(cells))})
     file = tmp_path / "codes.csv"
     frame.to_csv(file, index=False)
@@ -114,9 +114,19 @@ def test_mistakes(path, options, message):
         nb.fit_file(path, **options)
 
 
-@pytest.mark.parametrize(("source", "got"), [([], "an empty list"), (np.ones((2, 2)), "a ndarray"), (nb, "a module")])
-def test_arrays_are_no_table(source, got):
+NO_TABLES = {"a list of nothing": [], "a list of DataFrame, int": (pd.DataFrame({"a": [1]}), 3),
+             "a ndarray": np.ones((2, 2)), "a module": nb}  # fmt: skip
+
+
+@pytest.mark.parametrize("got", NO_TABLES)
+def test_arrays_are_no_table(got):
     with pytest.raises(ValueError, match=rf"expected a path, a data frame, .* got {got}: .* NaiveBayesClassifier"):
+        nb.fit_table(NO_TABLES[got], "bought")
+
+
+@pytest.mark.parametrize("source", [pd.Series([1.0], name="a"), lambda: 3])
+def test_a_column_is_no_table(source):
+    with pytest.raises(ValueError, match=r"a (Series|int) is no stream of rows with columns: "):
         nb.fit_table(source, "bought")
 
 

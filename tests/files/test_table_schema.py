@@ -167,6 +167,15 @@ def test_a_count_that_was_stopped_goes_on(tmp_path, monkeypatch):
     jax.tree.map(assert_array_equal, schema.count(frame(), checkpoint=tmp_path / "run"), whole)
 
 
+def test_a_checkpoint_is_of_one_schema(tmp_path):
+    """Though columns, categories and classes are the same, and only the edges of bins are not."""
+    schema, other = describe_table(frame(), "kind"), describe_table(frame(200, seed=9), "kind")
+    schema.count(frame(), checkpoint=tmp_path / "run")
+    assert schema.description.description() == other.description.description()
+    with pytest.raises(nb.StreamError, match="is of another source: schema"):
+        other.count(frame(), checkpoint=tmp_path / "run")
+
+
 # what does not fit
 
 
@@ -234,6 +243,8 @@ def test_no_rows_of_a_model_that_does_not_say_its_columns():
         no_rows(nb.NaiveBayes(nb.Normal(), num_classes=2))
     with pytest.raises(ValueError, match="the number of classes must be declared"):
         no_rows(nb.NaiveBayes(nb.Normal()), num_columns=3)
+    with pytest.raises(ValueError, match="num_columns must be"):
+        no_rows(nb.NaiveBayes(nb.Normal(), num_classes=2), num_columns=-1)
     two = nb.NaiveBayes({"a": nb.Normal(), "b": nb.Poisson()}, num_classes=2)
     found = no_rows(two, num_columns={"a": 3, "b": 1})
     assert found.blocks["a"].mean.shape == (2, 3)

@@ -12,8 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bayesnb.arrays import _limits as limits
-from bayesnb.files._description import Asked, ask, summarise_source
-from bayesnb.files._row_sample import RowSample
+from bayesnb.files._summarise_table import Asked, RowSample, ask, summarise_source
 from bayesnb.files._table_schema import TableSchema
 from bayesnb.files.engines._queries import COUNT, LABEL, VALUE, Queries, as_lazy, beyond, number, run
 from bayesnb.files.sources._source import Source

@@ -57,7 +57,12 @@ class ArrowStream:
     def _open(self, names: Sequence[str]) -> tuple[pa.RecordBatchReader, list[pa.RecordBatch]]:
         """A reader, and its first batch, if it has one, which comes before its others."""
         opened = self._opener(names)
-        reader = opened if isinstance(opened, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(opened)
+        try:
+            reader = opened if isinstance(opened, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(opened)
+        except (TypeError, pa.ArrowException) as error:
+            raise DataError(
+                f"a {type(opened).__name__} is no stream of rows with columns: {words_of(error)}"
+            ) from error
         return reader, [*islice(reader, 1)]
 
     def mark(self) -> str:
@@ -98,9 +103,11 @@ def open_table(data: Any) -> Source:
     Raises:
         ValueError: if it is none of these, or cannot be read.
     """
+    data = list(data) if isinstance(data, tuple) else data
     found = open_rows(data, open_data, limits.TABLE_BATCH_BYTES)
     if found is None:
-        got = "an empty list" if isinstance(data, list) and not data else f"a {type(data).__name__}"
+        held = ", ".join(type(one).__name__ for one in data[:3]) if isinstance(data, list) else ""
+        got = f"a list of {held or 'nothing'}" if isinstance(data, list) else f"a {type(data).__name__}"
         raise DataError(
             f"expected a path, a data frame, a query or a stream of Arrow, or a list of them, got {got}: fit arrays "
             "with NaiveBayesClassifier"

@@ -25,7 +25,7 @@ from bayesnb.arrays._class_table import ClassTable
 from bayesnb.arrays._placement import allow_promotion, fields_of
 from bayesnb.families import Family, NormalScores
 from bayesnb.families.parts._statistics import Statistics
-from bayesnb.files._row_sample import RowSample
+from bayesnb.files._summarise_table import RowSample
 from bayesnb.files.storage._saved_estimators import LEARNED
 from bayesnb.files.storage._saved_results import effects_of, kept_beside
 from bayesnb.files.storage._version_0_1_0 import renew, renew_params

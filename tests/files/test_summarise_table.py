@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from bayesnb.arrays import _limits as limits
-from bayesnb.files._row_sample import RowSample
+from bayesnb.files._summarise_table import RowSample
 
 N = 300
 
