@@ -61,9 +61,9 @@ from .model._naive_bayes import NaiveBayes as NaiveBayes
 from .recognition._from_numpyro import from_numpyro as from_numpyro
 from .recognition._user_program import NotNaiveBayes as NotNaiveBayes
 from .report._run_study import experiment as experiment
+from .report._run_study import load_experiment as load_experiment
+from .report._run_study import merge_experiments as merge_experiments
 from .report._study import Experiment as Experiment
-from .report._study_folders import load_experiment as load_experiment
-from .report._study_folders import merge_experiments as merge_experiments
 from .results._classifier import PointEstimate as PointEstimate
 from .results._classifier import Posterior as Posterior
 from .results._decisions import decide as decide

@@ -17,9 +17,6 @@ from bayesnb.comparison._designs import Design
 from bayesnb.comparison._experiment import Split
 from bayesnb.frames._series import Array
 
-BY_ROW: tuple[str, ...] = ("log_loss", "brier", "accuracy")
-"""The metrics that are means over rows; every fit is scored by all of them, which costs next to nothing."""
-
 
 class Place(NamedTuple):
     """Where a cell stands in a study."""
@@ -87,7 +84,7 @@ def score(log_proba: Any, y: Array, num_classes: int, wanted: Collection[str]) -
 
     The loss of the accuracy is 1 for a wrong prediction. Values that are no probabilities give a failed cell.
     """
-    nothing = np.full((len(BY_ROW), len(y)), np.nan)
+    nothing = np.full((len(metrics.BY_ROW), len(y)), np.nan)
     found = np.asarray(log_proba)
     if found.shape != (len(y), num_classes):
         shape = f"{found.shape}, expected ({len(y)}, {num_classes}): a column for each class"
@@ -99,11 +96,9 @@ def score(log_proba: Any, y: Array, num_classes: int, wanted: Collection[str]) -
     proba = np.exp(found)
     if abs(proba.sum(axis=1) - 1).max(initial=0) > 1e-3:
         return Cell(failed=f"probabilities of a row sum to {proba.sum(axis=1).max():.4g}, expected 1"), nothing
-    own, each = found[np.arange(len(y)), y], np.arange(len(y))
-    wrong = (found.argmax(axis=1) != y).astype(float)
-    brier = np.square(proba).sum(axis=1) - 2.0 * proba[each, y] + 1.0
-    losses = np.stack([-np.maximum(own, metrics.LOG_SMALLEST), brier, wrong])
-    values = {"log_loss": losses[0].mean(), "brier": brier.mean(), "accuracy": 1.0 - wrong.mean()}
+    losses = metrics.losses_by_row(found, y)
+    log_loss, brier, wrong = losses.mean(axis=1).tolist()
+    values = {"log_loss": log_loss, "brier": brier, "accuracy": 1.0 - wrong}
     undefined: dict[str, str] = {}
     bins = metrics.reliability_bins(found, y) if "ece" in wanted else None
     if bins is not None:
@@ -114,8 +109,6 @@ def score(log_proba: Any, y: Array, num_classes: int, wanted: Collection[str]) -
             undefined["auc"] = f"{absent} of the {num_classes} classes have no test row"
         else:
             two = proba[:, 1] if num_classes == 2 else proba / proba.sum(axis=1, keepdims=True)
-            values["auc"] = roc_auc_score(y, two, multi_class="ovr")
-    impossible = float((own < metrics.LOG_SMALLEST).mean())
+            values["auc"] = float(roc_auc_score(y, two, multi_class="ovr"))
     counts = None if bins is None else [bins.count.tolist(), bins.confidence.tolist(), bins.correct.tolist()]
-    values = {name: float(value) for name, value in values.items()}
-    return Cell(values, undefined, impossible=impossible, bins=counts), losses
+    return Cell(values, undefined, impossible=metrics.below_floor(found, y), bins=counts), losses

@@ -16,7 +16,7 @@ import pandas as pd
 from sklearn.utils import _safe_indexing as take
 
 from bayesnb.arrays._cells import is_sparse
-from bayesnb.comparison._experiment import bayes_model
+from bayesnb.comparison._experiment import Models
 from bayesnb.files._description import Table, describe, read_table
 from bayesnb.files.sources._paths import BUILT_IN, as_pandas, of_frame, open_data
 from bayesnb.frames._series import Array, DataError, as_frame, closest
@@ -25,7 +25,7 @@ from bayesnb.rows._checks import check_shapes
 
 
 @dataclass(frozen=True, eq=False)
-class DataSet:
+class DataSet(Models):
     """Rows with their classes.
 
     Attributes:
@@ -50,16 +50,6 @@ class DataSet:
     def num_classes(self) -> int:
         """K."""
         return len(self.table.classes)
-
-    @cached_property
-    def bayes(self) -> NaiveBayes:
-        """The model of full Bayes."""
-        return bayes_model(self.table) if self.model is None else self.model
-
-    @cached_property
-    def laplace(self) -> NaiveBayes:
-        """The model of MAP."""
-        return bayes_model(self.table, laplace=True) if self.model is None else self.model
 
     def rows(self, index: Array) -> tuple[Any, Array]:
         """The features, as the model takes them, and the labels of some rows."""

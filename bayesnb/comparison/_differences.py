@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.comparison._cells import BY_ROW
 from bayesnb.comparison._designs import CROSSED
-from bayesnb.comparison._metrics import STUDY_METRICS
+from bayesnb.comparison._metrics import BY_ROW, STUDY_METRICS
 from bayesnb.comparison._over_sets import OverSets, hierarchical, signed_rank
 from bayesnb.comparison._paired import Difference, Regions, check_rope, corrected, crossed
 from bayesnb.frames._series import DataError, closest

@@ -114,8 +114,25 @@ Rows = tuple[dict[str, Array], Array]
 """Features by block, and labels."""
 
 
+class Models:
+    """The models of a table that the methods fit."""
+
+    table: Table
+    model: NaiveBayes | None
+
+    @cached_property
+    def bayes(self) -> NaiveBayes:
+        """The model of full Bayes."""
+        return bayes_model(self.table) if self.model is None else self.model
+
+    @cached_property
+    def laplace(self) -> NaiveBayes:
+        """The model of MAP."""
+        return bayes_model(self.table, laplace=True) if self.model is None else self.model
+
+
 @dataclass(frozen=True, eq=False)
-class Experiment:
+class Experiment(Models):
     """What is to be compared.
 
     Attributes:
@@ -138,16 +155,6 @@ class Experiment:
     def num_test(self) -> int:
         """The number of test rows that are scored in each split."""
         return min(num_test_rows(len(self.table.y)), self.most_test)
-
-    @cached_property
-    def bayes(self) -> NaiveBayes:
-        """The model of full Bayes."""
-        return bayes_model(self.table) if self.model is None else self.model
-
-    @cached_property
-    def laplace(self) -> NaiveBayes:
-        """The model of MAP."""
-        return bayes_model(self.table, laplace=True) if self.model is None else self.model
 
     @cached_property
     def splits(self) -> list[Split]:

@@ -37,35 +37,45 @@ STUDY_METRICS = METRICS | {"auc": Metric("AUC", "area under the ROC curve, mean 
 NUM_BINS = 10
 
 
-def log_loss(log_proba: Array, y: Array) -> float:
-    """Mean of -log p(y_i | x_i), in nats; 0 is perfect, and uniform predictions have log K.
+BY_ROW: tuple[str, ...] = ("log_loss", "brier", "accuracy")
+"""The metrics that are means over rows."""
 
-    No row counts more than 87.3, minus the log of float32's smallest normal number: one scale for every method, whether
-    its probabilities are zero, too small for float32, or exact logarithms of any size. ``below_floor`` gives the share
-    of such rows. Good (1952), Rational decisions, JRSS B 14.
+
+def losses_by_row(log_proba: Array, y: Array) -> Array:
+    """The losses of each row behind the metrics ``BY_ROW``, [3, N].
+
+    - -log p(y_i | x_i), in nats. No row counts more than 87.3, minus the log of float32's smallest normal number: one
+      scale for every method, whether its probabilities are zero, too small for float32, or exact logarithms of any
+      size; ``below_floor`` gives the share of such rows. Good (1952), Rational decisions, JRSS B 14.
+    - sum_k (p_ik - [y_i = k])^2, over all K classes: with two it is twice the one-column form of scikit-learn's
+      `brier_score_loss`. Brier (1950), Verification of forecasts expressed in terms of probability, Monthly Weather
+      Review 78.
+    - 1 if the most probable class is not the true one.
     """
-    return float(-np.mean(np.maximum(_own(log_proba, y), LOG_SMALLEST)))
+    errors = np.exp(log_proba)
+    errors[np.arange(len(y)), y] -= 1.0
+    nats = -np.maximum(_own(log_proba, y), LOG_SMALLEST)
+    return np.stack([nats, np.square(errors).sum(axis=1), np.argmax(log_proba, axis=1) != y])
+
+
+def log_loss(log_proba: Array, y: Array) -> float:
+    """Mean of -log p(y_i | x_i), in nats; 0 is perfect, and uniform predictions have log K."""
+    return float(losses_by_row(log_proba, y)[0].mean())
+
+
+def brier(log_proba: Array, y: Array) -> float:
+    """Mean squared error of the probabilities, summed over classes, from 0 to 2."""
+    return float(losses_by_row(log_proba, y)[1].mean())
+
+
+def accuracy(log_proba: Array, y: Array) -> float:
+    """Fraction of rows whose most probable class is the true one."""
+    return 1.0 - float(losses_by_row(log_proba, y)[2].mean())
 
 
 def below_floor(log_proba: Array, y: Array) -> float:
     """Fraction of rows whose true class got a probability below e^-87.3, zero included."""
     return float(np.mean(_own(log_proba, y) < LOG_SMALLEST))
-
-
-def brier(log_proba: Array, y: Array) -> float:
-    """Mean over rows of sum_k (p_ik - [y_i = k])^2, from 0 to 2, summed over all K classes.
-
-    With two classes it is twice the one-column form that scikit-learn's `brier_score_loss` gives by default. Brier
-    (1950), Verification of forecasts expressed in terms of probability, Monthly Weather Review 78.
-    """
-    errors = np.exp(log_proba)
-    errors[np.arange(len(y)), y] -= 1.0
-    return float(np.mean(np.sum(errors**2, axis=1)))
-
-
-def accuracy(log_proba: Array, y: Array) -> float:
-    """Fraction of rows whose most probable class is the true one."""
-    return float(np.mean(np.argmax(log_proba, axis=1) == y))
 
 
 @dataclass(frozen=True, eq=False)

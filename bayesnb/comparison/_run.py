@@ -13,13 +13,14 @@ from typing import Any
 import jax
 import numpy as np
 
-from bayesnb.comparison._cells import BY_ROW, Cell, Place, keys_of, score
+from bayesnb.comparison._cells import Cell, Place, keys_of, score
 from bayesnb.comparison._contestants import Contestant
 from bayesnb.comparison._data_sets import DataSet
 from bayesnb.comparison._designs import Design
 from bayesnb.comparison._experiment import Split
 from bayesnb.comparison._foreign import Answer, Failed, Worker, attempt, attempt_all
 from bayesnb.comparison._journal import Journal
+from bayesnb.comparison._metrics import BY_ROW
 from bayesnb.comparison._nested import Nested, fit_nested, share_statistics
 from bayesnb.frames._series import Array
 from bayesnb.model._naive_bayes import NaiveBayes

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesnb.arrays._typing import Array
-from bayesnb.comparison._cells import BY_ROW
 from bayesnb.comparison._designs import CROSSED
 from bayesnb.comparison._differences import ALL_SETS
-from bayesnb.comparison._metrics import STUDY_METRICS
+from bayesnb.comparison._metrics import BY_ROW, STUDY_METRICS
 from bayesnb.comparison._paired import corrected, crossed
 from bayesnb.plots._curves import learning_curve
 from bayesnb.plots._style import name_lines, shorten

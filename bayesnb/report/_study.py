@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.comparison._cells import BY_ROW, Cell, Place
+from bayesnb.comparison._cells import Cell, Place
 from bayesnb.comparison._designs import Design
 from bayesnb.comparison._differences import differences
 from bayesnb.comparison._elpd import elpd_data
 from bayesnb.comparison._experiment import Split
 from bayesnb.comparison._journal import Journal
-from bayesnb.comparison._metrics import STUDY_METRICS
+from bayesnb.comparison._metrics import BY_ROW, STUDY_METRICS
 from bayesnb.comparison._over_sets import Friedman, friedman, wilcoxon
 from bayesnb.comparison._run import Plan
 from bayesnb.fits._closed_form import fit_posterior

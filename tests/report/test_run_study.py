@@ -1,14 +1,22 @@
-"""How a study runs: cells that are counted, splits of the rows as given, and arguments that do not fit."""
+"""Running a study: arguments, what is told, and folders: killed, loaded and merged studies are those of one run."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
 
 import bayesnb as nb
+from bayesnb.frames._series import DataError
 
 X, Y = load_iris(return_X_y=True)
-SETS = {"iris": (X, Y), "three": (X[::-1, :3], Y[::-1])}
 
 
 def test_cells_are_counted_down():
@@ -48,3 +56,111 @@ def test_rows_that_repeat_are_warned_of():
 def test_arguments_that_do_not_fit_are_refused_in_a_sentence(arguments, words):
     with pytest.raises(ValueError, match=words):
         nb.experiment(**{"sets": {"iris": (X, Y)}, "methods": ["MLE"], **arguments})
+
+
+SETS = {"iris": load_iris(return_X_y=True), "wine": load_wine(return_X_y=True)}
+SCRIPT = """
+    import pathlib, sys, time
+    from sklearn.datasets import load_iris, load_wine
+    import bayesnb as nb
+
+    def slow(model, X, y):
+        with open(sys.argv[2], "a") as calls:
+            calls.write(f"{len(y)}\\n")
+        time.sleep(float(sys.argv[3]))
+        return nb.fit_map(model, X, y)
+
+    sets = {"iris": load_iris(return_X_y=True), "wine": load_wine(return_X_y=True)}
+    study = nb.experiment(sets, ["MLE", "full Bayes", ("slow", slow)], [16, 32], 5, out=sys.argv[1])
+    study.frame().to_parquet(sys.argv[1] + ".parquet")
+"""
+
+
+def same(a, b):
+    pd.testing.assert_frame_equal(a, b, check_exact=True)
+
+
+@pytest.mark.slow
+def test_a_killed_study_goes_on_where_it_was(tmp_path):
+    """Killed twice and run again: the frame is that of one run, and no fit that was written ran twice."""
+    script = tmp_path / "study.py"
+    script.write_text(textwrap.dedent(SCRIPT))
+
+    def start(name, pause):
+        calls = tmp_path / f"{name}.calls"
+        return subprocess.Popen([sys.executable, script, tmp_path / name, calls, str(pause)], stderr=subprocess.PIPE)
+
+    def count(name):
+        path = tmp_path / f"{name}.calls"
+        return len(path.read_text().splitlines()) if path.exists() else 0
+
+    start("whole", 0.0).communicate()
+    for number in (3, 11):
+        process = start("killed", 0.2)
+        while count("killed") < number:
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+    second = start("killed", 0.2)
+    while not (tmp_path / "killed" / "lock").exists() or count("killed") < 12:
+        time.sleep(0.01)
+    third = start("killed", 0.0)  # while the second holds the folder
+    assert f"in use by process {second.pid}" in third.communicate()[1].decode()
+    assert third.returncode != 0
+    second.communicate()
+    assert second.returncode == 0
+    assert 20 <= count("killed") <= 22  # one in flight at each kill
+    whole, killed = (pd.read_parquet(tmp_path / f"{name}.parquet") for name in ("whole", "killed"))
+    same(killed, whole)
+    same(nb.load_experiment(tmp_path / "killed").frame(), whole)
+
+
+def test_a_loaded_study_answers_as_the_one_that_ran(tmp_path):
+    study = nb.experiment(SETS, ["MLE", "full Bayes"], sizes=[16, 70], splits=3, out=tmp_path / "study")
+    loaded = nb.load_experiment(tmp_path / "study")
+    same(loaded.frame(), study.frame())
+    same(loaded.differences("MLE"), study.differences("MLE"))
+    same(loaded.scores("brier"), study.scores("brier"))
+    assert_array_equal(loaded.losses("wine", 70, "MLE"), study.losses("wine", 70, "MLE"))
+    for size in (None, 16, 70):
+        for one, other in zip(loaded.splits("wine", size), study.splits("wine", size), strict=True):
+            assert_array_equal(one.train, other.train)
+            assert_array_equal(one.test, other.test)
+    with pytest.raises(DataError, match="leave-one-out needs the rows"):
+        loaded.elpd("iris")
+
+
+def test_cells_that_have_not_run_are_missing(tmp_path):
+    def stop(*told):
+        if told[-1] == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        nb.experiment(SETS, ["MLE", "MAP"], sizes=[16], splits=3, out=tmp_path / "study", on_cell=stop)
+    loaded = nb.load_experiment(tmp_path / "study")
+    assert loaded.frame()["status"].value_counts().to_dict() == {"ok": 30, "missing": 6}
+    assert loaded.scores().isna().to_numpy().tolist() == [[False, False], [True, True]]
+    assert np.isnan(loaded.losses("wine", 16, "MAP")[2]).all()
+
+
+def test_merged_studies_are_one_study():
+    whole = nb.experiment(SETS, ["MLE", "MAP"], sizes=[16, 20], splits=2)
+    a = nb.experiment(SETS, ["MLE"], sizes=[16, 20], splits=2)
+    b = nb.experiment({"iris": SETS["iris"]}, ["MAP"], sizes=[16, 20], splits=2)
+    c = nb.experiment({"wine": SETS["wine"]}, ["MAP", "MLE"], sizes=[16], splits=2)
+    d = nb.experiment({"wine": SETS["wine"]}, ["MAP"], sizes=[20], splits=2)
+    pd.testing.assert_frame_equal(nb.merge_experiments(a, b, c, d).frame(), whole.frame(), rtol=1e-12)
+    part = nb.merge_experiments(a, b)
+    assert part.scores().isna().to_numpy().tolist() == [[False, False], [False, True]]
+
+
+def test_studies_of_other_rows_or_splits_do_not_merge():
+    X, y = SETS["iris"]
+    one = nb.experiment({"iris": (X, y)}, ["MLE"], sizes=[16], splits=2)
+    for other, words in (
+        (nb.experiment({"iris": (X + 1.0, y)}, ["MLE"], sizes=[16], splits=2), "other cells for 'MLE' on set 'iris'"),
+        (nb.experiment({"iris": (X, y)}, ["MLE"], sizes=[16], splits=2, seed=1), "split set 'iris' in other ways"),
+        (3, "give studies of nb.experiment"),
+    ):
+        with pytest.raises(DataError, match=words):
+            nb.merge_experiments(one, other)
