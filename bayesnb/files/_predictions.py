@@ -20,6 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 from bayesnb.arrays._typing import ArrayLike, ByLabel
 from bayesnb.files._progress import progress
 from bayesnb.files._whole_file import whole_file
+from bayesnb.files.engines._queries import as_lazy
+from bayesnb.files.engines._query_predictions import predict_query
 from bayesnb.files.sources._csv import line
 from bayesnb.files.sources._paths import as_pandas, open_data
 from bayesnb.files.sources._source import RowBatch, Source, at_row, read_ahead
@@ -38,6 +40,7 @@ def predict_table(
     keep: str | Sequence[str] | None = None,
     costs: ArrayLike | ByLabel[ByLabel[float]] | None = None,
     to: str | os.PathLike[str] | TextIO | None = None,
+    where: str | None = None,
     progress_bar: bool = True,
 ) -> Any:
     """The predictions for all rows of a table of any size, as `bayesnb predict` writes them, in constant memory.
@@ -47,17 +50,23 @@ def predict_table(
     columns have their own types; those of a CSV file, which has none, are text. In CSV, text that a spreadsheet would
     run, such as `=1+1`, gets a leading apostrophe.
 
+    The engine of a query, such as a LazyFrame of polars, a query of DuckDB or a table of Spark, makes its predictions:
+    what is returned is another query, of the same engine, and no row leaves it. Rows are in any order there, so keep
+    what tells them apart. A row with a number that ``clf.predict_proba`` refuses, such as an infinite one, has nulls.
+
     Args:
         classifier: A classifier that was fitted to a table, whose columns have names.
         source: Any source of ``fit_table``, such as a path, a frame, a query or a stream.
         keep: Columns of the source to copy, such as `["id"]`.
         costs: As for ``clf.predict``: the prediction is then the decision of least expected cost.
         to: A .csv or .parquet file to write, which appears when it is whole; or an open text file, which gets CSV.
+        where: "here" to read the rows of a query, as those of all other sources are, also for what has no expression
+            in an engine: dependence between columns, words, and draws.
         progress_bar: Whether to show a progress bar on stderr if that is a terminal.
 
     Returns:
-        The number of rows if they were written; otherwise a frame of the library of a ``source`` that is a frame, or
-        a table of Arrow.
+        The number of rows if they were written; a query for a query; otherwise a frame of the library of a ``source``
+        that is a frame, or a table of Arrow.
 
     Raises:
         ValueError: if the columns or cells do not fit the classifier, ``keep`` is not possible, or the file cannot be
@@ -75,14 +84,24 @@ def predict_table(
     """
     schema = _schema(classifier)
     classifier.require_prior_of_fit()
-    rows = open_table(source)
-    if isinstance(to, str | os.PathLike) and os.path.realpath(to) == os.path.realpath(rows.data):
-        raise DataError(f"'{to}' holds the rows, and would be overwritten: write the predictions to another file")
+    if where not in (None, "here"):
+        raise DataError(f"where is 'here' to read the rows of a query, or None, got {where!r}")
     labels, table = pa.array(classifier.classes_), None if costs is None else costs_by_label(costs, classifier.classes_)
     probs = [pa.field(f"p({label(value)})", pa.float64()) for value in classifier.classes_.tolist()]
     own = [pa.field("prediction", labels.type), *probs]
-    kept = _kept(keep, rows, {field.name for field in own})
-    columns = pa.schema([*kept, *own])
+    taken = {field.name for field in own}
+    query = as_lazy(source) if where is to is None else None
+    if query is not None:
+        names = query.collect_schema().names()
+        schema.require(names)
+        kept = _kept(keep, names, "the query", taken)
+        return predict_query(classifier, query, kept, [field.name for field in probs], table)
+    rows = open_table(source)
+    if isinstance(to, str | os.PathLike) and os.path.realpath(to) == os.path.realpath(rows.data):
+        raise DataError(f"'{to}' holds the rows, and would be overwritten: write the predictions to another file")
+    copied = _kept(keep, rows.names, rows.title, taken)
+    fields = [pa.field(name, _plain_type(rows.schema.field(name).type)) for name in copied]
+    columns = pa.schema([*fields, *own])
 
     def predict(batch: RowBatch) -> pa.RecordBatch:
         def encode(some: slice) -> Any:
@@ -93,14 +112,14 @@ def predict_table(
             X = encode(slice(None))
         proba = np.asarray(classifier.fit_.predict_proba(X))
         best = proba.argmax(axis=1) if table is None else np.asarray(decide(proba, table).labels)
-        copied = [plain_text(batch.rows[field.name]).cast(field.type) for field in kept]
-        arrays = [*copied, labels.take(pa.array(best)), *(pa.array(p, pa.float64()) for p in proba.T)]
+        cells = [plain_text(batch.rows[field.name]).cast(field.type) for field in fields]
+        arrays = [*cells, labels.take(pa.array(best)), *(pa.array(p, pa.float64()) for p in proba.T)]
         return pa.RecordBatch.from_arrays(arrays, schema=columns)
 
     found: list[pa.RecordBatch] = []
     num_rows = 0
     writer = nullcontext(found.append) if to is None else table_file(to, columns)
-    reading = closing(_read(schema, rows, [field.name for field in kept]))
+    reading = closing(_read(schema, rows, copied))
     show = progress(f"predicting {rows.title}", 1.0, wanted=progress_bar)
     with show as advance, writer as write, reading as batches:
         for batch in batches:
@@ -110,16 +129,16 @@ def predict_table(
     return num_rows if to is not None else _as_given(pa.Table.from_batches(found), source)
 
 
-def _kept(keep: str | Sequence[str] | None, source: Source, taken: Collection[str]) -> list[pa.Field]:
-    """The fields of the columns to copy, in types that all batches can be cast to."""
+def _kept(keep: str | Sequence[str] | None, known: Sequence[str], title: str, taken: Collection[str]) -> list[str]:
+    """The columns to copy."""
     names = [] if keep is None else [keep] if isinstance(keep, str) else list(dict.fromkeys(keep))
     for name in names:
-        if name not in source.names:
-            hint = closest(str(name), source.names) or f"; its columns are {listing(source.names)}"
-            raise DataError(f"keep names the column {name!r}, which {source.title} does not have{hint}")
+        if name not in known:
+            hint = closest(str(name), known) or f"; its columns are {listing(known)}"
+            raise DataError(f"keep names the column {name!r}, which {title} does not have{hint}")
         if name in taken:
             raise DataError(f"keep names the column '{name}', as a column of the predictions is called: rename it")
-    return [pa.field(name, _plain_type(source.schema.field(name).type)) for name in names]
+    return names
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:

@@ -180,17 +180,30 @@ def raise_block(family: Any, powers: Array) -> Score:
     if powers.shape[0] == 1:
         predictive = prepare_predictive(family)
         return lambda x: _times(powers[0], predictive(x))
-    tables = _host_tables(family, powers)
-    if isinstance(tables, Student):
-        return family.predictive_scorer(raise_student(tables, powers))
-    if tables is not None:
-        return score_categories(family, LogProb(_category_logs(tables) * _of_categories(family, powers), None))
-    return lambda x: LogProb(compute_rows(_sum_raised, (family, powers), x), None)
+    tables = raised_tables(family, powers)
+    if tables is None:
+        return lambda x: LogProb(compute_rows(_sum_raised, (family, powers), x), None)
+    return family.predictive_scorer(tables) if isinstance(tables, Student) else score_categories(family, tables)
 
 
 @raise_block.register(Views)
 def _(family: Any, powers: Array) -> Score:
-    return family.predictive_scorer(compute(_raised_tables, family, powers))
+    return family.predictive_scorer(raised_tables(family, powers))
+
+
+@singledispatch
+def raised_tables(family: Any, powers: Array) -> Any:
+    """The predictive raised to powers [D], or [V D] of V views: Student's t, or the logs of categories [K, S] or bins.
+
+    Both for ``Views``; None for JAX's, and for other predictives.
+    """
+    tables = _host_tables(family, powers)
+    if isinstance(tables, Student):
+        return raise_student(tables, powers)
+    return None if tables is None else LogProb(_category_logs(tables) * _of_categories(family, powers), None)
+
+
+raised_tables.register(Views, lambda family, powers: compute(_raised_tables, family, powers))
 
 
 def mix_block(family: Family, pooled: Family, log_odds: Array) -> Score:

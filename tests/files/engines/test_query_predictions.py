@@ -1,0 +1,142 @@
+import gc
+from math import inf, nan
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import bayesnb as nb
+from bayesnb.files.engines._queries import as_lazy, run
+from tests.files.engines.tables import ENGINES, make_table, query
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of columns that are left out
+
+LIKELIHOODS = {"id": "skip", "constant": "skip", "number": "skip", "events": "poisson", "level": "categorical"}
+MORE = {"null": "histogram", "chosen": "normal", "single": nb.NormalKnownVariance(2.0)}
+NAMES = ["p(a)", "p(bé)", "p(c')"]
+
+
+def fit(table, chosen=LIKELIHOODS, **options):
+    return nb.fit_table(table, "label", chosen, **{"dependence": False} | options)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_table(1500)
+
+
+@pytest.fixture(scope="module")
+def new():
+    """Rows with missing cells, unknown categories and booleans in other spellings."""
+    rows = make_table(800, seed=2)
+    some = rows["text"].to_pylist()
+    some[:4] = ["TRUE", "FALSE", "new", "It's"]
+    many = ["unknown", *rows["many"].to_pylist()[1:]]
+    place = rows.column_names.index
+    rows = rows.set_column(place("text"), "text", [some]).set_column(place("many"), "many", [many])
+    return rows.set_column(place("id"), "id", [range(800)])
+
+
+def answers(clf, rows, engine, folder, **options):
+    found = nb.predict_table(clf, query(engine, rows, folder), keep=["id"], **options)
+    gc.collect()  # what the query needs lives as long as it does
+    return run(as_lazy(found)).sort_by("id")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("chosen", "options"),
+    [
+        (LIKELIHOODS, {}),
+        (LIKELIHOODS | {"null": "histogram", "chosen": "normal"}, {"temper": False}),
+        (LIKELIHOODS, {"temper": True, "class_prior": {"a": 0.2, "bé": 0.3, "c'": 0.5}}),
+        (LIKELIHOODS | {"null": "histogram", "chosen": "normal"}, {"temper": "per_feature"}),
+        ({"*": "skip", "events": nb.Poisson()}, {"method": "empirical"}),
+    ],
+)
+def test_predictions_are_those_in_memory(engine, chosen, options, table, new, tmp_path):
+    clf = fit(table, chosen, **options)
+    found = answers(clf, new, engine, tmp_path)
+    assert found.column_names == ["id", "prediction", *NAMES]
+    rows = new.select([name for name in new.column_names if name != "label"]).to_pandas()
+    wanted = clf.predict_proba(rows)
+    np.testing.assert_allclose(np.column_stack([found[name] for name in NAMES]), wanted, rtol=0, atol=1e-9)
+    assert found["prediction"].to_pylist() == clf.predict(rows).tolist()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_costs_decide(engine, table, new, tmp_path):
+    clf, costs = fit(table), {"a": {"bé": 9.0}, "c'": {"a": 5.0}}
+    found = answers(clf, new, engine, tmp_path, costs=costs)
+    rows = new.select([name for name in new.column_names if name != "label"]).to_pandas()
+    assert found["prediction"].to_pylist() == clf.predict(rows, costs=costs).tolist()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rows_that_memory_refuses_have_nulls(engine, tmp_path):
+    table = pa.table({"x": [1.0, 2.0, 2.5, 7.0] * 3, "n": [1, 2, 0, 5] * 3, "label": ["a", "a", "b", "b"] * 3})
+    clf = fit(table, {"x": "normal", "n": "poisson"})
+    x, n = [1.0, inf, nan, None, -inf, 1e200, 2.0, 2.0], [1.0, 1.0, 2.0, 1.0, 1.0, 1.0, -1.0, 0.5]
+    found = answers(clf, pa.table({"x": x, "n": n, "id": range(8)}), engine, tmp_path)
+    seen = [True, False, True, True, False, False, False, False]
+    assert found["p(a)"].is_valid().to_pylist() == found["prediction"].is_valid().to_pylist() == seen
+    wanted = clf.predict_proba(pa.table({"x": [1.0, nan, None], "n": [1, 2, 1]}).to_pandas())[:, 0]
+    np.testing.assert_allclose(found["p(a)"].drop_null().to_numpy(), wanted, atol=1e-9)
+
+
+def test_numbers_and_booleans_are_classes_and_a_single_class_has_all():
+    rows = pl.LazyFrame({"x": [1.0, 2.0, 5.0, 6.0] * 3, "label": [0, 0, 1, 1] * 3})
+    found = nb.predict_table(fit(rows, {"x": "normal"}), rows).collect()
+    assert found.columns == ["prediction", "p(0)", "p(1)"]
+    assert found["prediction"].to_list() == [0, 0, 1, 1] * 3
+
+
+@pytest.mark.parametrize(
+    ("chosen", "options", "message"),
+    [
+        (
+            LIKELIHOODS,
+            {"dependence": None},
+            "dependence between columns has no expression in an engine: fit",
+        ),
+        ({"*": "skip", "large": nb.MultivariateNormal()}, {}, "MultivariateNormal, as of 'large', has no expression"),
+        ({"*": "skip", "many": "words"}, {}, "Multinomial, as of 'many', has no expression in an engine: read the row"),
+        ({"*": "skip", "events": "multinomial"}, {}, "Multinomial, as of 'events', has no expression in an engine"),
+        ({"*": "skip", "large": "normal"}, {"method": "map"}, "a fit that is a PointEstimate has no expression"),
+        ({"*": "skip", "large": nb.NormalKnownVariance(2.0)}, {}, "NormalKnownVariance, as of 'large', has no expres"),
+    ],
+)
+def test_what_has_no_expression_is_refused_by_name_and_read_if_asked(chosen, options, message, table):
+    clf = fit(table, chosen, **options)
+    rows = pl.from_arrow(table).lazy().drop("label")
+    with pytest.raises(ValueError, match=message):
+        nb.predict_table(clf, rows)
+    found = nb.predict_table(clf, rows, where="here")
+    assert found.num_rows == table.num_rows
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "message"),
+    [
+        ({"x": ["1", "2"], "t": ["u", "v"]}, {}, "'x' holds text, and the model was fitted to numbers in it"),
+        ({"x": [1.0, 2.0], "t": [1, 2]}, {}, "'t' holds numbers, and the model was fitted to text in it"),
+        ({"x": [1.0, 2.0]}, {}, "the rows have no column 't'"),
+        (
+            {"x": [1.0, 2.0], "t": ["u", "v"]},
+            {"keep": ["key"]},
+            "keep names the column 'key', which the query",
+        ),
+        (
+            {"x": [1.0], "t": ["u"], "prediction": [1]},
+            {"keep": "prediction"},
+            "as a column of the predictions is call",
+        ),
+        ({"x": [1.0, 2.0], "t": ["u", "v"]}, {"where": "engine"}, "where is 'here' to read the rows of a query"),
+    ],
+)
+def test_what_does_not_fit_is_said(columns, options, message):
+    rows = pl.DataFrame({"x": [1.0, 2.0, 4.0, 5.0], "t": ["u", "v", "u", "v"], "label": ["a", "a", "b", "b"]})
+    clf = fit(rows, {"x": "normal", "t": "categorical"})
+    with pytest.raises(ValueError, match=message):
+        nb.predict_table(clf, pl.LazyFrame(columns), **options)
