@@ -19,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayesnb.frames._values import DECIMAL_COMMA, FLAGS, THOUSANDS, WHOLE, Array, label, reads_as_number
+from bayesnb.frames._values import DECIMAL_COMMA, FLAGS, THOUSANDS, WHOLE, Array, DataError, label, reads_as_number
 
 DATES = (nw.Date, nw.Datetime, nw.Time, nw.Duration)
 
@@ -40,7 +40,10 @@ KEPT = np.array([0, *(2**64 - 2 ** (64 - 8 * n) for n in range(1, 9))], np.uint6
 
 
 def encoded(cells: nw.Series[Any]) -> tuple[Array, pa.Array]:
-    """The code of each cell [N], -1 if it is missing, and the texts of the codes, of which some may not occur."""
+    """The code of each cell [N], -1 if it is missing, and the texts of the codes, of which some may not occur.
+
+    DataError for text that is not Unicode.
+    """
     if not len(cells):
         return np.zeros(0, np.int32), as_texts([])
     native = cells.to_native()
@@ -48,7 +51,13 @@ def encoded(cells: nw.Series[Any]) -> tuple[Array, pa.Array]:
         # dates of all libraries as those of pandas
         given = native if cells.implementation.is_pandas() else pd.Series(cells.to_numpy())
         codes, found = pd.factorize(given)
-        return codes, as_texts(found)
+        try:
+            return codes, as_texts(found)
+        except UnicodeEncodeError as error:
+            odd = error.object[error.start]
+            raise DataError(
+                f"column '{cells.name}' holds text with {odd!r}, which is half of a character: write it as Unicode"
+            ) from error
     column = native if cells.implementation.is_pyarrow() else cells.to_arrow()
     column = column if hasattr(column.type, "index_type") else column.dictionary_encode()
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+import bayesnb as nb
 from bayesnb.frames._likelihoods import describe_column
 from bayesnb.frames._summaries import summarise_column
 from bayesnb.frames._texts import MEANT, Lookup, Texts, are_numbers, factorise, in_order, match
@@ -167,6 +168,14 @@ def test_no_object_for_each_cell(library):
     finally:
         tracemalloc.stop()
     assert peak < 40 * cells  # a text of its own for each cell takes more than 60 bytes
+
+
+def test_half_a_character_is_refused():
+    frame = pd.DataFrame({"c": pd.Series(["a\ud800", "b"] * 5, dtype=object)})
+    with pytest.raises(
+        ValueError, match=r"^column 'c' holds text with '\\ud800', which is half of a character: write it"
+    ):
+        nb.NaiveBayesClassifier().fit(frame, [0, 1] * 5)
 
 
 def test_texts_that_appear_late_and_in_another_order():
