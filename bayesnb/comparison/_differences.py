@@ -82,18 +82,19 @@ def values_of(study: Any, metric: str) -> pd.DataFrame | None:
 
 
 def difference_of(
-    study: Any, data_set: str, size: int, method: str, reference: str, metric: str, values: pd.DataFrame | None
+    study: Any, data_set: str, size: int, method: str, reference: str | None, metric: str, values: pd.DataFrame | None
 ) -> tuple[Difference, Counts]:
-    """The difference of two methods on one set, as losses have it, less being better."""
+    """The difference of two methods on one set, less being better; the mean of one method without a reference."""
     design = study.design_of(data_set, size)
     if values is None:
-        of, less = (study.losses(data_set, size, name, metric) for name in (method, reference))
-        rows = of - less
+        rows = study.losses(data_set, size, method, metric)
+        rows = rows if reference is None else rows - study.losses(data_set, size, reference, metric)
     else:
         some = values[(values["data_set"] == data_set) & (values["size"] == size)]
         by_split = some.pivot(index="split", columns="method", values="value")
         sign = -1.0 if STUDY_METRICS[metric].higher_is_better else 1.0
-        rows = sign * (by_split[method] - by_split[reference]).to_numpy()[:, None]
+        less = 0.0 if reference is None else by_split[reference]
+        rows = sign * (by_split[method] - less).to_numpy()[:, None]
     complete = rows[np.isfinite(rows).all(axis=1)]
     counts = 1, len(complete), len(rows) - len(complete)
     if not len(complete):

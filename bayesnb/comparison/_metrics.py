@@ -94,7 +94,21 @@ class ReliabilityBins:
 
 
 def reliability_bins(log_proba: Array, y: Array, bins: int = NUM_BINS) -> ReliabilityBins:
-    """Counts of rows and of correct predictions, and sums of confidence, in bins of the largest class probability."""
+    """Counts of rows and of correct predictions, and sums of confidence, in bins of the largest class probability.
+
+    Args:
+        log_proba: log p(y = k | x) [N, K].
+        y: Labels [N], 0 to K - 1.
+        bins: M, their number.
+
+    Returns:
+        ``count``, ``confidence`` and ``correct`` [M], as ``plots.reliability`` takes one for each split.
+
+    Example:
+        >>> import numpy as np, bayesnb as nb
+        >>> nb.plots.reliability_bins(np.log([[0.9, 0.1], [0.35, 0.65]]), np.array([0, 0])).correct.tolist()[6:]
+        [0.0, 0.0, 1.0, 0.0]
+    """
     confidence = np.exp(np.max(log_proba, axis=1))
     correct = np.argmax(log_proba, axis=1) == y
     index = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)

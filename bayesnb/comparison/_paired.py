@@ -127,23 +127,6 @@ def corrected(splits: ArrayLike, ratio: float) -> Difference:
     return Difference(float(splits.mean()), float(np.sqrt(variance)), len(splits) - 1, "corrected resampled t")
 
 
-def pointwise(rows: ArrayLike) -> Difference:
-    """Every row was scored once, by a fit without it: folds, or leave-one-out.
-
-        error^2 = s^2 / N,    a Normal
-
-    Bayle, Bayle, Janson, Mackey, Cross-validation confidence intervals for test error (2020), for methods that one row
-    changes little; ``elpd_diff`` and ``dse`` of ArviZ are N times the mean and the error, but for N in place of N - 1.
-
-    Args:
-        rows: The difference of each row [N].
-    """
-    rows = _finite(rows, 1)
-    if len(rows) < 2:
-        return _without(rows, 1)
-    return Difference(float(rows.mean()), float(np.std(rows, ddof=1) / np.sqrt(len(rows))), np.inf, "pointwise")
-
-
 def _without(values: Array, splits: int) -> Difference:
     """A mean whose error nothing tells."""
     reason = "no interval: one split" if splits < 2 else "no interval: one test row"

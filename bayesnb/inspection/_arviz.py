@@ -301,3 +301,24 @@ def _(family: Any, site: str, columns: Sequence[Any]) -> Axes:
     names = ["+".join(str(name) for name, group in pairs if group == g) for g in range(family.num_groups)]
     axes = site_axes.dispatch(family.untied)(family, site, names)
     return {"groups" if axis == "features" else axis: labels for axis, labels in axes.items()}
+
+
+def elpd_data(log_proba: Array) -> Any:
+    """Exact log p(y_i | x_i, the other rows) [N] as ArviZ's ``ELPDData``, for ``az.compare``.
+
+    Nothing was sampled: every Pareto k is 0, and the effective number of parameters is unknown, NaN. Vehtari, Gelman,
+    Gabry, Practical Bayesian model evaluation using leave-one-out cross-validation and WAIC (2017).
+    """
+    import arviz as az
+    import xarray as xr
+
+    rows = xr.DataArray(log_proba, dims="rows", name="loo_i")
+    elpd, se = float(rows.sum()), float(np.sqrt(len(rows) * np.var(log_proba)))
+    about = {"n_samples": 1, "n_data_points": len(rows), "warning": False, "pareto_k": xr.zeros_like(rows)}
+    about |= {"scale": "log", "good_k": 0.7}
+    if hasattr(az, "ELPDDataLOO"):  # ArviZ 1.x
+        return az.ELPDDataLOO(elpd=elpd, se=se, p=np.nan, elpd_i=rows, **about)
+    from arviz.stats.stats_utils import ELPDData
+
+    named = {"elpd_loo": elpd, "se": se, "p_loo": np.nan, **about, "loo_i": rows}  # it prints the first three
+    return ELPDData(data=[*named.values()], index=[*named])

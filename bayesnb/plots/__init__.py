@@ -14,6 +14,7 @@ Example:
     ('#0072B2', 'o')
 """
 
+from bayesnb.comparison._metrics import reliability_bins as reliability_bins
 from bayesnb.plots._curves import confidence_shares as confidence_shares
 from bayesnb.plots._curves import cost_curve as cost_curve
 from bayesnb.plots._curves import learning_curve as learning_curve

@@ -71,15 +71,15 @@ def reliability(ax: Axes, bins: Mapping[str, Sequence[ReliabilityBins]], lowest:
 
     Args:
         ax: The axes to draw on.
-        bins: For each method the counts of each split, from ``bayesnb.comparison._metrics.reliability_bins``.
+        bins: For each method the counts of each split, from ``reliability_bins``.
         lowest: Where the x axis begins, such as 1 / K, below which no largest probability is.
 
     Example:
         >>> from matplotlib.figure import Figure
         >>> import numpy as np, bayesnb as nb
-        >>> from bayesnb.comparison._metrics import reliability_bins
         >>> log_proba, y = np.log([[0.9, 0.1], [0.85, 0.15], [0.2, 0.8], [0.45, 0.55]]), np.array([0, 0, 1, 0])
-        >>> ax = nb.plots.reliability(Figure().subplots(), {"MLE": [reliability_bins(log_proba, y)]}, lowest=0.5)
+        >>> bins = {"MLE": [nb.plots.reliability_bins(log_proba, y)]}
+        >>> ax = nb.plots.reliability(Figure().subplots(), bins, lowest=0.5)
         >>> ax.get_xlabel(), ax.get_ylabel(), float(ax.get_xlim()[0])
         ('', 'share predicted right', 0.5)
     """
@@ -106,9 +106,8 @@ def confidence_shares(ax: Axes, bins: Mapping[str, Sequence[ReliabilityBins]]) -
     Example:
         >>> from matplotlib.figure import Figure
         >>> import numpy as np, bayesnb as nb
-        >>> from bayesnb.comparison._metrics import reliability_bins
         >>> log_proba, y = np.log([[0.9, 0.1], [0.85, 0.15], [0.2, 0.8], [0.45, 0.55]]), np.array([0, 0, 1, 0])
-        >>> ax = nb.plots.confidence_shares(Figure().subplots(), {"MLE": [reliability_bins(log_proba, y)]})
+        >>> ax = nb.plots.confidence_shares(Figure().subplots(), {"MLE": [nb.plots.reliability_bins(log_proba, y)]})
         >>> ax.get_xlabel(), ax.get_ylabel()
         ('largest predicted probability', 'share of rows')
     """

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesnb.arrays._typing import Array
-from bayesnb.comparison._designs import CROSSED
-from bayesnb.comparison._differences import ALL_SETS
+from bayesnb.comparison._differences import ALL_SETS, difference_of, values_of
 from bayesnb.comparison._metrics import BY_ROW, STUDY_METRICS
-from bayesnb.comparison._paired import corrected, crossed
 from bayesnb.plots._curves import learning_curve
 from bayesnb.plots._style import name_lines, shorten
 
@@ -50,24 +48,11 @@ def draw_curves(study: Any, metric: str = "log_loss") -> Figure:
 
 def _curve(study: Any, data_set: str, method: str, metric: str) -> tuple[Array, Array]:
     """Means and their standard errors, by size; NaN without one."""
-    found = []
-    for size in study.sizes(data_set):
-        if metric not in BY_ROW:
-            found.append((study.scores(metric, size).loc[data_set, method], np.nan))
-            continue
-        losses = study.losses(data_set, size, method, metric)
-        losses = losses[np.isfinite(losses).all(axis=1)]
-        if not len(losses):
-            found.append((np.nan, np.nan))
-            continue
-        if study.design_of(data_set, size) == CROSSED:
-            mean = crossed(losses, size, study.pool(data_set), skewed=metric == "log_loss")
-        else:
-            mean = corrected(losses.mean(axis=1), study.num_test(data_set) / size)
-        value = 1.0 - mean.mean if STUDY_METRICS[metric].higher_is_better else mean.mean
-        found.append((value, mean.error))
-    means, widths = np.array(found).T
-    return means, widths
+    values, higher = values_of(study, metric), STUDY_METRICS[metric].higher_is_better
+    sizes = study.sizes(data_set)
+    found = [difference_of(study, data_set, size, method, None, metric, values)[0] for size in sizes]
+    means, errors = np.array([(one.mean, one.error) for one in found]).T
+    return ((metric in BY_ROW) - means if higher else means), errors  # the loss of the accuracy is 1 less it
 
 
 def break_axis(ax: Axes, curves: Mapping[str, tuple[Array, Array]]) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bayesnb.comparison._differences import difference_of, values_of
 from bayesnb.comparison._metrics import STUDY_METRICS
@@ -24,96 +23,50 @@ LATEX = str.maketrans(
 """What LaTeX reads as something else."""
 
 
-@dataclass(frozen=True)
-class ScoreTable:
-    """Mean scores by set and method, as text.
-
-    Attributes:
-        methods: Names of the columns.
-        rows: For each set its name, the size of its training sets, and the scores.
-        best: For each row which scores are the best.
-        tied: And which of the others are equal to the best in practice.
-        ranks: The mean rank of each method, 1 for the best.
-        note: What the table shows.
-    """
-
-    methods: Sequence[str]
-    rows: Sequence[tuple[str, int, Sequence[str]]]
-    best: np.ndarray[Any, Any]
-    tied: np.ndarray[Any, Any]
-    ranks: Sequence[str]
-    note: str
-
-    def latex(self) -> str:
-        """The ``tabular`` of the package booktabs, with the note below."""
-        columns = len(self.methods) + 2
-        lines = [
-            "% needs \\usepackage{booktabs}",
-            f"\\begin{{tabular}}{{lr{'r' * len(self.methods)}}}",
-            "\\toprule",
-            " & ".join(["data set", "$n$", *(name.translate(LATEX) for name in self.methods)]) + r" \\",
-            "\\midrule",
-        ]
-        for (name, size, scores), best, tied in zip(self.rows, self.best, self.tied, strict=True):
-            cells = [
-                f"\\textbf{{{score}}}" if b else f"{score}$^\\ast$" if t else score
-                for score, b, t in zip(scores, best, tied, strict=True)
-            ]
-            lines.append(" & ".join([name.translate(LATEX), f"{size:,}".replace(",", "{,}"), *cells]) + r" \\")
-        lines += ["\\midrule", " & ".join(["mean rank", "", *self.ranks]) + r" \\", "\\bottomrule"]
-        lines += [f"\\multicolumn{{{columns}}}{{p{{.95\\linewidth}}}}{{\\footnotesize {self.note.translate(LATEX)}}}"]
-        return "\n".join([*lines, "\\end{tabular}", ""])
-
-    def html(self) -> str:
-        """The same as a table of HTML, for notebooks."""
-
-        def row(cells: Sequence[str], tag: str = "td") -> str:
-            return "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in cells) + "</tr>"
-
-        body = []
-        for (name, size, scores), best, tied in zip(self.rows, self.best, self.tied, strict=True):
-            cells = [
-                f"<b>{score}</b>" if b else f"{score}*" if t else score
-                for score, b, t in zip(scores, best, tied, strict=True)
-            ]
-            body.append(row([escape(name), f"{size:,}", *cells]))
-        head = row(["data set", "n", *map(escape, self.methods)], "th")
-        rows = "".join([*body, row(["mean rank", "", *self.ranks])])
-        return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table><p>{escape(self.note)}</p>"
-
-
-def score_table(study: Any, metric: str = "log_loss", size: int | None = None, rope: float = 0.01) -> ScoreTable:
-    """The table of a study at one size of training sets, by default the largest of each set.
+def score_table(
+    study: Any, metric: str = "log_loss", size: int | None = None, rope: float = 0.01, *, latex: bool = True
+) -> str:
+    """The table of a study at one size of training sets, by default the largest of each set; of LaTeX, or of HTML.
 
     A method is tied with the best of a set if it is more probably equal to it, to within the ROPE, than worse or
     better; what tells is the estimator that the design allows, as in ``differences``.
     """
     check_rope(rope)
     scores, values = study.scores(metric, size), values_of(study, metric)
-    ascending = not STUDY_METRICS[metric].higher_is_better
-    order = scores.rank(axis=1, ascending=ascending, method="min").to_numpy()
-    best, tied = order == 1, np.zeros(scores.shape, bool)
-    sizes = [study.sizes(name)[-1] if size is None else size for name in scores.index]
-    estimators = list[str]()
-    for i, (name, own) in enumerate(zip(scores.index, sizes, strict=True)):
-        first = scores.columns[int(np.argmax(best[i]))]
-        for j in np.flatnonzero(order[i] > 1):
-            found, _ = difference_of(study, name, own, scores.columns[j], first, metric, values)
-            tied[i, j] = found.regions(rope).within > 0.5
-            estimators.append(found.estimator)
+    ascending, estimators = not STUDY_METRICS[metric].higher_is_better, list[str]()
+    order = scores.rank(axis=1, ascending=ascending, method="min")
+    bold, star = (r"\textbf{%s}", r"%s$^\ast$") if latex else ("<b>%s</b>", "%s*")
+    rows = []
+    for name, ranks in order.iterrows():
+        own, best = study.sizes(name)[-1] if size is None else size, ranks.idxmin()
+        cells = [_plain(name, latex), f"{own:,}".replace(",", "{,}" if latex else ",")]
+        for method, rank in ranks.items():
+            score = f"{scores.loc[name, method]:.3f}"
+            if np.isnan(rank):
+                score = "failed"
+            elif rank == 1:
+                score = bold % score
+            else:
+                found, _ = difference_of(study, str(name), own, str(method), str(best), metric, values)
+                estimators.append(found.estimator)
+                score = star % score if found.regions(rope).within > 0.5 else score
+            cells.append(score)
+        rows.append(cells)
     ranks = scores.rank(axis=1, ascending=ascending, na_option="bottom").mean()
+    rows.append(["mean rank", "", *(f"{rank:.2f}" for rank in ranks)])
+    names = ["data set", "$n$" if latex else "n", *(_plain(name, latex) for name in scores)]
+    table, splits = pd.DataFrame(rows, columns=names), sorted({len(study.splits(name)) for name in scores.index})
     how = ", ".join(dict.fromkeys(estimators)) or "no other"
     note = (
-        f"Mean {STUDY_METRICS[metric].heading} of {_numbers(study, scores.index)} splits; n training rows. Bold: the "
+        f"Mean {STUDY_METRICS[metric].heading} of {' or '.join(map(str, splits))} splits; n training rows. Bold: the "
         f"best; *: more probably within {rope:g} of the best than not ({how})."
     )
-    rows = [
-        (str(name), own, ["failed" if np.isnan(score) else f"{score:.3f}" for score in scores.loc[name]])
-        for name, own in zip(scores.index, sizes, strict=True)
-    ]
-    return ScoreTable([*map(str, scores.columns)], rows, best, tied, [f"{rank:.2f}" for rank in ranks], note)
+    if not latex:
+        return f"{table.to_html(index=False, escape=False)}<p>{escape(note)}</p>"
+    lines = table.to_latex(index=False, escape=False, column_format="lr" + "r" * scores.shape[1]).splitlines()
+    last = [rf"\multicolumn{{{len(names)}}}{{p{{.95\linewidth}}}}{{\footnotesize {_plain(note, latex)}}}", lines[-1]]
+    return "\n".join([r"% needs \usepackage{booktabs}", *lines[:-3], r"\midrule", *lines[-3:-1], *last, ""])
 
 
-def _numbers(study: Any, names: Sequence[str]) -> str:
-    numbers = sorted({len(study.splits(name)) for name in names})
-    return f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+def _plain(text: Any, latex: bool) -> str:
+    return str(text).translate(LATEX) if latex else escape(str(text))

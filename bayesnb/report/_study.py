@@ -12,14 +12,14 @@ import pandas as pd
 from bayesnb.comparison._cells import Cell, Place
 from bayesnb.comparison._designs import Design
 from bayesnb.comparison._differences import differences
-from bayesnb.comparison._elpd import elpd_data
 from bayesnb.comparison._experiment import Split
 from bayesnb.comparison._journal import Journal
-from bayesnb.comparison._metrics import BY_ROW, STUDY_METRICS
+from bayesnb.comparison._metrics import BY_ROW, LOG_SMALLEST, STUDY_METRICS
 from bayesnb.comparison._over_sets import Friedman, friedman, wilcoxon
 from bayesnb.comparison._run import Plan
 from bayesnb.fits._closed_form import fit_posterior
 from bayesnb.frames._series import Array, DataError, closest
+from bayesnb.inspection._arviz import elpd_data
 from bayesnb.plots._studies import draw_curves, draw_differences
 from bayesnb.report._score_table import score_table
 from bayesnb.validation._cross_validate import cross_validate
@@ -194,7 +194,7 @@ class Experiment:
 
     def elpd(self, data_set: str) -> dict[str, Any]:
         """``left_out`` as ArviZ has it, {method: ELPDData}: ``az.compare(study.elpd("iris"))``."""
-        return {name: elpd_data(values) for name, values in self.left_out(data_set).items()}
+        return {name: elpd_data(np.maximum(values, LOG_SMALLEST)) for name, values in self.left_out(data_set).items()}
 
     def differences(
         self,
@@ -251,7 +251,7 @@ class Experiment:
         The best of each set is bold. A star marks those that are more probably equal to it, to within ``rope``, than
         not; the note below the table says by which estimator.
         """
-        text = score_table(self, metric, size, rope).latex()
+        text = score_table(self, metric, size, rope)
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
@@ -292,7 +292,7 @@ class Experiment:
         return figure
 
     def _repr_html_(self) -> str:
-        return score_table(self, self.metrics[0]).html()
+        return score_table(self, self.metrics[0], latex=False)
 
     def _of(self, data_set: str) -> Design:
         if data_set not in self.designs:

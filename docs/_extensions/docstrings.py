@@ -12,14 +12,40 @@ REQUEST = re.compile(r"set_\w+_request")
 SECTION = re.compile(r"(Args|Attributes|Raises|Returns|Yields|Example|Examples):$")
 TRAILING = re.compile(r"(?<![`\w])(\w*[A-Za-z0-9])_(?![\w`])")
 
+GREEK = {
+    *("alpha", "beta", "gamma", "delta", "theta", "lambda", "mu", "nu", "pi", "rho", "sigma", "tau", "phi", "psi"),
+}
+OPERATORS = {"log", "exp", "sum", "max", "min"}
+
 
 def indent(line: str) -> int:
     """Spaces before the text."""
     return len(line) - len(line.lstrip())
 
 
-def formulas(lines: list[str]) -> list[str]:
-    """Indented lines after an empty one, which are formulas or code, as literal blocks."""
+def latex(line: str) -> str:
+    """A formula in plain text, as those of docstrings are, in LaTeX.
+
+    Greek letters are spelt, ``mu_kd`` has subscripts and ``sigma2_k`` a square; words of small letters are text.
+    """
+
+    def word(found: re.Match[str]) -> str:
+        name, square, below = found.groups()
+        if name.lower() in GREEK or name in OPERATORS:
+            name = f"\\{name}"
+        elif len(name) > 1:
+            name = rf"\mathrm{{{name}}}" if name[0].isupper() else rf"\text{{ {name} }}"
+        return name + ("^2" if square else "") + (f"_{{{below}}}" if below else "")
+
+    line = line.strip().replace("``", "").replace("{", r"\{").replace("}", r"\}").replace("...", r"\dots")
+    line = (
+        re.sub(r"\^(-?\d+)", r"^{\1}", re.sub(r" {2,}", r"\\quad ", line)).replace("~", r"\sim").replace("|", r"\mid")
+    )
+    return re.sub(r"(?<![\\A-Za-z])([A-Za-z]+)(2?)(?:_(\w+))?", word, line)
+
+
+def formulas(lines: list[str], as_mathematics: bool = False) -> list[str]:
+    """Indented lines after an empty one, which are formulas or code, as literal blocks, or as mathematics."""
     done: list[str] = []
     inside = section = False
     for number, line in enumerate(lines):
@@ -30,7 +56,10 @@ def formulas(lines: list[str]) -> list[str]:
             inside, section = False, bool(SECTION.match(line))
         elif not inside and not section and number > 0 and not lines[number - 1].strip():
             inside = True
-            done += [".. code-block:: text", ""]
+            done += [".. math::" if as_mathematics else ".. code-block:: text", ""]
+        if inside and as_mathematics:
+            follows = number + 1 < len(lines) and lines[number + 1].strip()
+            line = f"    &{latex(line)}" + (r" \\" if follows else "")
         done.append(line if inside or line.lstrip().startswith(">>>") else plain(line))
     return done
 
@@ -45,8 +74,8 @@ def plain(line: str) -> str:
 
 def process(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Called for each docstring, before napoleon reads its sections."""
-    del app, what, name, obj, options
-    lines[:] = formulas(lines)
+    del what, name, obj, options
+    lines[:] = formulas(lines, app.env.docname.startswith("theory/"))
 
 
 def of_values(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 import bayesnb as nb
-from bayesnb.comparison._paired import Difference, corrected, crossed, pointwise
+from bayesnb.comparison._paired import Difference, corrected, crossed
 from tests.comparison import coverage
 from tests.fuzz.settings import SEED
 
@@ -88,13 +88,6 @@ def test_crossed_covers_a_linear_statistic_whose_variance_is_known():
     assert abs(np.mean((low < 0) & (high > 0)) - 0.95) < 4 * np.sqrt(0.95 * 0.05 / repeats)
     means = np.array([d.mean for d in found])
     assert_allclose(np.mean([d.error**2 for d in found]), np.var(means), rtol=0.1)
-
-
-def test_pointwise_is_a_normal_for_the_mean_of_the_rows(rows):
-    d = rows[0]
-    found = pointwise(d)
-    assert_allclose(found.interval(), stats.norm(d.mean(), stats.sem(d)).interval(0.95))
-    assert_allclose(found.regions(0.1).above, stats.norm(d.mean(), stats.sem(d)).sf(0.1))
 
 
 def test_one_split_has_a_mean_and_no_interval(rows):

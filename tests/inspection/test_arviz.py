@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 import bayesnb as nb
 from bayesnb.arrays import _memory as memory
-from bayesnb.inspection._arviz import library, to_arviz
+from bayesnb.inspection._arviz import elpd_data, library, to_arviz
 from bayesnb.inspection._diagnose import diagnose
 from tests import cases
 from tests.inspection.coins import MODEL, NAMES, RANDOM, X, Y, by_hand
@@ -268,3 +268,22 @@ POINT = nb.PointEstimate(MODEL, {"class_probs": [0.5, 0.5], "x_probs": np.full((
 def test_bad_input_is_told_in_a_sentence(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # ArviZ 0.23 with pandas 3
+def test_arviz_compares_exact_leave_one_out_row_for_row():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 150)
+    x = rng.normal(y[:, None], 1.0, (150, 3))
+    priors = {"wide": nb.Normal(), "narrow": nb.Normal(strength=50.0, shape=20.0), "low": nb.Normal(shape=5.0)}
+    rows = {k: nb.leave_one_out(nb.NaiveBayes(p), x, y)[np.arange(150), y] for k, p in priors.items()}
+    unrounded = {"round_to": "none"} if hasattr(library(), "ELPDDataLOO") else {}
+    table = library().compare({name: elpd_data(values) for name, values in rows.items()}, **unrounded)
+    best = max(rows, key=lambda name: rows[name].sum())
+    assert table.index[0] == best
+    for name in table.index:
+        d, row = rows[best] - rows[name], table.loc[name].astype(object)
+        assert_allclose(float(row.get("elpd", row.get("elpd_loo"))), rows[name].sum())
+        assert_allclose(abs(float(row["elpd_diff"])), d.sum(), atol=1e-10)
+        assert_allclose(float(row["dse"]), np.sqrt(150) * np.std(d), atol=1e-10)
+    assert "elpd_loo" in str(elpd_data(rows["wide"]))
