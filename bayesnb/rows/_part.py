@@ -1,7 +1,8 @@
 """A part of many rows from which powers are learned: the same whatever the order of the rows, and their batches.
 
 Of each class it is the rows with the lowest hashes of their cells, each once with the sum of its weights. So a part of
-parts that are put together is the part of the whole.
+parts that are put together is the part of the whole. Equal rows whose weights are less than 1 are one row as well, and
+leave together where rows are left out: in the whole each leaves by itself.
 """
 
 from __future__ import annotations

@@ -32,6 +32,11 @@ from bayesnb.validation._ratio_table import count_features, left_out_log_ratios,
 from bayesnb.validation._stacking import find_shares
 from bayesnb.validation._temper import raise_words, split_groups, with_powers
 
+WITHOUT, WITH = 3.0, 2.0
+"""The Dirichlet prior of the shares, of the part without dependence and of each with it: before any row is seen half of
+the average has none, and two forms of dependence share the other half.
+"""
+
 Count = Callable[[NaiveBayes, Layout, Segments], PairStatistics]
 """Counts the pairs of rows of a model, of columns in this layout with these segments."""
 
@@ -86,7 +91,7 @@ def fit_default(
         (structure,) = wanted
         own, power = found[0]
         return replace(forests[structure], posterior=replace(posterior, powers=own), power=power), some.num_rows
-    shares = find_shares(np.stack(nats, axis=1), table.weight)
+    shares = find_shares(np.stack(nats, axis=1), table.weight, [WITHOUT, *[WITH] * len(wanted)])
     losses = np.column_stack([*nats, -log_average([-one for one in nats], shares)])
     stacked = StackedPosterior(
         exact.prior,

@@ -92,22 +92,30 @@ def learn_deviations(table: LeftOutRatios, temperature: float, start: Array | No
 
 
 def _at_scale(table: LeftOutRatios, temperature: float, scale: float, start: Array) -> tuple[float, Array]:
-    """The log evidence of a scale by Laplace's approximation, up to a constant, and the mode of delta under it."""
+    """The log evidence of a scale by Laplace's approximation, up to a constant, and the mode of delta under it.
+
+    That of forests has the widest scale: a power near 0, as where nothing depends, is no reason for wide powers of all
+    features.
+    """
+    scales = np.full(len(start), scale)
+    if table.forest is not None:
+        scales[-1] = SCALES[0]
 
     def loss(delta: Array) -> Loss:
         value, gradient, probs = table.loss(temperature * (1.0 + delta))
-        return Loss(value + 0.5 * float(delta @ delta) / scale**2, temperature * gradient + delta / scale**2, probs)
+        of_prior = delta / scales**2
+        return Loss(value + 0.5 * float(delta @ of_prior), temperature * gradient + of_prior, probs)
 
     def hessian(probs: Array) -> Array:
-        return temperature**2 * table.hessian(probs) + np.eye(len(start)) / scale**2
+        return temperature**2 * table.hessian(probs) + np.diag(scales**-2)
 
     if len(start) <= MOST_NEWTON:
         smallest_gain = max(SMALLEST_GAIN, SMALLEST_GAIN_A_ROW * float(table.weight.sum()))
         value, mode, curvature = _newton(loss, hessian, start, smallest_gain)
-        return -value - 0.5 * float(np.linalg.slogdet(scale**2 * curvature)[1]), mode
+        return -value - 0.5 * float(np.linalg.slogdet(scales[:, None] * curvature * scales)[1]), mode
     bounds = scipy.optimize.Bounds(np.full(len(start), -1.0), np.full(len(start), np.inf))
     best = scipy.optimize.minimize(lambda at: loss(at)[:2], start, jac=True, method="L-BFGS-B", bounds=bounds)
-    information = temperature**2 * scale**2 * table.information(temperature * (1.0 + best.x))
+    information = temperature**2 * table.information(temperature * (1.0 + best.x), scales)
     return -float(best.fun) - 0.5 * float(np.log1p(information).sum()), best.x
 
 

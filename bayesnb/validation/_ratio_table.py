@@ -118,18 +118,19 @@ class LeftOutRatios:
 
         return np.add.reduce(in_threads(part, self._blocks), axis=0, dtype=np.float64)
 
-    def information(self, powers: Array) -> Array:
-        """Eigenvalues of that matrix; zeros may be left out."""
+    def information(self, powers: Array, scales: Array) -> Array:
+        """Eigenvalues of that matrix in powers that are divided by these scales [F]; zeros may be left out."""
         (num_rows, num_others), num_features = self.prior.shape, self.num_features
         if num_features <= num_rows * (num_others + 1):
-            return np.maximum(np.linalg.eigvalsh(self.hessian(self.loss(powers).probs)), 0.0)
+            curvature = self.hessian(self.loss(powers).probs)
+            return np.maximum(np.linalg.eigvalsh(scales[:, None] * curvature * scales), 0.0)
         # S S' has the nonzero eigenvalues of S' S; S has a row for each class, with ratios about the mean
         probs, _ = softmax(self.joint(powers))
         ratios = self._features(slice(None), slice(None)).reshape(num_rows, num_others, num_features)
         mean = np.einsum("nk,nkf->nf", probs, ratios)[:, None]
         own = 1.0 - probs.sum(axis=1, keepdims=True)
         root = np.sqrt(self.weight[:, None] * np.concatenate([probs, np.maximum(own, 0.0)], axis=1))[:, :, None]
-        spread = (root * np.concatenate([ratios - mean, -mean], axis=1)).reshape(-1, num_features)
+        spread = (root * np.concatenate([ratios - mean, -mean], axis=1)).reshape(-1, num_features) * scales
         return np.maximum(np.linalg.eigvalsh(spread @ spread.T), 0.0)
 
     def _features(self, rows: slice, some: slice | Array) -> Array:

@@ -78,10 +78,14 @@ def stacking_weights(
     return find_shares(np.stack([nats for nats, _ in tables], axis=1), np.asarray(tables[0][1]))
 
 
-def find_shares(nats: Array, weight: Array) -> Array:
-    """The weights [M] of fits under which rows of this ``weight`` [N] have -log p(y | x) of ``nats`` [N, M]."""
+def find_shares(nats: Array, weight: Array, concentration: ArrayLike = CONCENTRATION) -> Array:
+    """The weights [M] of fits under which rows of this ``weight`` [N] have -log p(y | x) of ``nats`` [N, M].
+
+    ``concentration`` is that of the Dirichlet prior, one number or [M].
+    """
     probs = np.exp(nats.min(axis=1, keepdims=True) - nats)  # p_m(y_i | x_i), each row relative to its largest
-    return find_proportions(probs, np.full(nats.shape[1], CONCENTRATION - 1.0), weight=np.asarray(weight)).probs
+    pseudo_counts = np.broadcast_to(np.asarray(concentration) - 1.0, nats.shape[1:])
+    return find_proportions(probs, pseudo_counts, weight=np.asarray(weight)).probs
 
 
 def _left_out_nats(fit: Posterior, rows: LabelledRows) -> tuple[Array, Array]:

@@ -12,7 +12,8 @@ plus log N(log T; 0, 1). It is at most 1: rows that leave-one-out predicts witho
 
 One power per feature, w_d = T (1 + delta_d) >= 0 with delta_d ~ N(0, scale^2), is a multinomial logit whose covariates
 are the left-out log ratios of the features, convex in delta at that T. The scale, at most 1, has the largest
-evidence by Laplace's approximation: with few rows it becomes small, and single rows are not overfitted. Zaidi,
+evidence by Laplace's approximation: with few rows it becomes small, and single rows are not overfitted; that of forests
+is 1. Zaidi,
 Cerquides, Carman and Webb, Alleviating naive Bayes attribute independence assumption by attribute weighting (2013),
 weight features similarly, but without leaving rows out.
 

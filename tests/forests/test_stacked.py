@@ -22,7 +22,7 @@ def test_predictions_are_the_average_of_the_parts(problem):
     parts = [fit.alone, *fit.forests.values()]
     assert [fit.structures, [part.structure for part in parts[1:]]] == [("best", "aode"), ["best", "aode"]]
     probs = np.stack([part.predict_proba(X) for part in parts])
-    assert np.abs(probs[1:] - probs[0]).max(axis=(1, 2)).min() > 0.05
+    assert np.abs(probs[1:] - probs[0]).max(axis=(1, 2)).min() > 0.005  # far from rounding
     assert fit.shares.min() > 0.0
     expected = np.einsum("m,mnk->nk", fit.shares, probs)
     assert_allclose(fit.predict_proba(X), expected, rtol=1e-9)

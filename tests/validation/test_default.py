@@ -37,14 +37,14 @@ def left_out_predictions(fit, weight, rows=range(N)):
 
 
 def test_shares_are_those_of_rows_left_out(rng):
-    """By EM, with pseudo-counts of two rows a part (Dirichlet(3)), and weighted rows."""
+    """By EM, with pseudo-counts of two rows without dependence and one for each forest, and weighted rows."""
     weight = rng.integers(1, 3, N).astype(float)
     fit = learn(nb.fit_posterior(MODEL, X, Y, sample_weight=weight), X, Y, weight)
     probs = left_out_predictions(fit, weight)
     shares = np.full(3, 1 / 3)
     for _ in range(5000):
         own = shares * probs
-        counts = weight @ (own / own.sum(axis=1, keepdims=True)) + 2.0
+        counts = weight @ (own / own.sum(axis=1, keepdims=True)) + [2.0, 1.0, 1.0]
         shares = counts / counts.sum()
     assert_allclose(fit.shares, shares, atol=1e-3)
     assert np.ptp(shares) > 0.02

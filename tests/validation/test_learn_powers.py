@@ -12,22 +12,26 @@ from bayesnb.validation._temper_in_jax import SCALES
 from tests.validation.left_out_tables import F, features_of, loss, loss_of, make_table
 
 
-def penalised(delta, scale, temperature, *arrays):
-    return loss(temperature * (1.0 + delta), *arrays) + 0.5 * (delta @ delta) / scale**2
+def penalised(delta, scales, temperature, *arrays):
+    return loss(temperature * (1.0 + delta), *arrays) + 0.5 * (delta @ (delta / scales**2))
 
 
 slopes, curvature = jax.jit(jax.value_and_grad(penalised)), jax.jit(jax.hessian(penalised))
 
 
 def by_scipy(table, temperature):
-    """delta at the scale of the largest evidence, and that evidence by Laplace's approximation at each scale."""
+    """delta at the scale of the largest evidence, and that evidence by Laplace's approximation at each scale.
+
+    The scale of forests is always 1.
+    """
     found, arrays = [], (temperature, table.prior, features_of(table), table.weight)
     start = np.zeros(arrays[2].shape[2])
     bounds, exact = [(-1.0, None)] * len(start), {"ftol": 1e-16, "gtol": 1e-9}
     with jax.enable_x64(True):
         for scale in SCALES:
-            best = minimize(slopes, start, (scale, *arrays), jac=True, method="L-BFGS-B", bounds=bounds, options=exact)
-            spread = scale**2 * np.asarray(curvature(best.x, scale, *arrays))
+            scales = np.where((table.forest is not None) & (np.arange(len(start)) == len(start) - 1), 1.0, scale)
+            best = minimize(slopes, start, (scales, *arrays), jac=True, method="L-BFGS-B", bounds=bounds, options=exact)
+            spread = scales[:, None] * np.asarray(curvature(best.x, scales, *arrays)) * scales
             found.append((-best.fun - 0.5 * np.linalg.slogdet(spread)[1], best.x))
     return max(found, key=lambda pair: pair[0])[1], np.array([evidence for evidence, _ in found])
 

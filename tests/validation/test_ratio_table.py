@@ -28,17 +28,21 @@ def test_slopes_are_those_of_automatic_differentiation(monkeypatch, rng, forest,
     assert_allclose(found.gradient, gradient, rtol=1e-9)
     assert (found.probs > 1e-9).mean() == pytest.approx(1.0 - certain, abs=0.1)
     assert_allclose(table.hessian(found.probs), hessian, rtol=1e-6, atol=1e-7)
-    assert_allclose(table.information(powers), np.linalg.eigvalsh(hessian), rtol=1e-6, atol=1e-7)
+    scales = rng.uniform(0.1, 1.0, F + forest)
+    assert_allclose(
+        table.information(powers, scales), np.linalg.eigvalsh(scales[:, None] * hessian * scales), rtol=1e-6, atol=1e-7
+    )
 
 
 @pytest.mark.parametrize("forest", [False, True])
 def test_of_more_features_than_rows_the_nonzero_eigenvalues_are_the_same(rng, forest):
     table = make_table(rng, forest=forest, num_rows=3, num_features=40)
-    powers = rng.random(40 + forest) / 10
-    found = table.information(powers)
+    powers, scales = rng.random(40 + forest) / 10, rng.uniform(0.1, 1.0, 40 + forest)
+    found = table.information(powers, scales)
     assert found.size < 40
     with jax.enable_x64(True):
-        expected = np.linalg.eigvalsh(jax.hessian(lambda at: loss_of(table, at))(powers))
+        hessian = np.asarray(jax.hessian(lambda at: loss_of(table, at))(powers))
+    expected = np.linalg.eigvalsh(scales[:, None] * hessian * scales)
     assert_allclose(np.sort(found)[-9:], expected[-9:], rtol=1e-9)
 
 
