@@ -29,7 +29,7 @@ from bayesnb.frames._choices import AUTO
 from bayesnb.frames._series import DataError, listing
 from bayesnb.frames._summaries import Summary, in_python
 from bayesnb.model._naive_bayes import NaiveBayes
-from bayesnb.rows._arguments import check_counts, check_model
+from bayesnb.rows._arguments import check_model
 from bayesnb.rows._checks import num_parts
 from bayesnb.rows._labelled_rows import label_rows
 from bayesnb.rows._model_statistics import merge_parts
@@ -170,7 +170,7 @@ class TableSchema:
         alone = {*asked.names} ^ {*theirs.names}
         if alone:
             raise DataError(f"the parts differ in columns, {listing(sorted(alone))}: give parts with the same columns")
-        if _code(asked) != _code(theirs):
+        if repr(asked._replace(names=[])) != repr(theirs._replace(names=[])):
             raise DataError("the parts were described with another target, weight or likelihoods: give the same to all")
         summaries = {}
         for name, one in self.summaries.items():
@@ -191,12 +191,6 @@ def _(first: TableSchema, *others: Any, axis: int | None = None) -> TableSchema:
     if odd is not None:
         raise DataError(f"merge takes schemas or statistics, all of one kind, got a TableSchema and a {odd}")
     return reduce(TableSchema.merge, others, first)
-
-
-def _code(asked: Asked) -> str:
-    arrays: Arrays = {}
-    code = encode([asked.target, asked.weight, asked.likelihoods], arrays)
-    return json.dumps([code, [array.tolist() for array in arrays.values()]])
 
 
 def describe_table(
@@ -236,33 +230,29 @@ def describe_table(
     return TableSchema(asked, summaries, sample)
 
 
-def no_rows(model: NaiveBayes | TableSchema, *, num_columns: int | Mapping[str, int] | None = None) -> ModelStatistics:
+def no_rows(model: NaiveBayes | TableSchema) -> ModelStatistics:
     """The statistics of no rows, to begin with: ``nb.merge(nb.no_rows(model), total)`` is ``total``.
 
     Args:
-        model: A schema, or a model with its number of classes; edges of bins must be declared.
-        num_columns: The number of columns of the block, or a dict by block, where the model does not say it.
+        model: A schema, or a model that knows its classes and columns, such as a resolved one.
 
     Raises:
-        ValueError: if the numbers of classes and columns are unknown.
+        ValueError: if the number of classes or of columns is unknown.
 
     Example:
         >>> import bayesnb as nb
-        >>> nothing = nb.no_rows(nb.NaiveBayes(nb.Poisson(), num_classes=2), num_columns=3)
-        >>> nothing.blocks["x"].total.tolist()
-        [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+        >>> model = nb.NaiveBayes(nb.Poisson()).resolve([[2, 7], [4, 1]], [0, 1])
+        >>> nb.no_rows(model).blocks["x"].total.tolist()
+        [[0.0, 0.0], [0.0, 0.0]]
     """
     if isinstance(model, TableSchema):
         return model.no_rows
     check_model(model)
     arrays = {}
     for block, family in model.families.items():
-        declared = num_columns.get(block) if isinstance(num_columns, Mapping) else num_columns
-        if declared is not None:
-            check_counts(num_columns=declared)
-        width = declared or model.columns[block] or getattr(family, "num_columns", None)  # some families know it
+        width = model.columns[block] or getattr(family, "num_columns", None)  # some families know it
         if width is None:
-            raise ValueError(f"the number of columns of block {block!r} is unknown: give num_columns")
+            raise ValueError(f"the number of columns of block {block!r} is unknown: give model.resolve(X, y)")
         x = np.zeros((0, width))
         arrays[block] = (x, x) if num_parts(family) == 2 else x
     return sufficient_statistics(model, arrays["x"] if model.single else arrays, np.zeros(0, int))

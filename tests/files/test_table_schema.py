@@ -239,15 +239,11 @@ def test_no_rows_are_the_neutral_statistics(name):
 
 
 def test_no_rows_of_a_model_that_does_not_say_its_columns():
-    with pytest.raises(ValueError, match="the number of columns of block 'x' is unknown: give num_columns"):
+    with pytest.raises(ValueError, match=r"the number of columns of block 'x' is unknown: give model.resolve"):
         no_rows(nb.NaiveBayes(nb.Normal(), num_classes=2))
     with pytest.raises(ValueError, match="the number of classes must be declared"):
-        no_rows(nb.NaiveBayes(nb.Normal()), num_columns=3)
-    with pytest.raises(ValueError, match="num_columns must be"):
-        no_rows(nb.NaiveBayes(nb.Normal(), num_classes=2), num_columns=-1)
-    two = nb.NaiveBayes({"a": nb.Normal(), "b": nb.Poisson()}, num_classes=2)
-    found = no_rows(two, num_columns={"a": 3, "b": 1})
-    assert found.blocks["a"].mean.shape == (2, 3)
+        no_rows(nb.NaiveBayes(nb.Categorical((2, 3))))
+    assert no_rows(nb.NaiveBayes(nb.Categorical((2, 3)), num_classes=2)).blocks["x"].counts.shape == (2, 5)
 
 
 # bytes
@@ -297,7 +293,7 @@ def test_words_travel():
         (lambda content: content[:-1], "is damaged, or was not written by"),
         (lambda content: content[:-9] + b"x" + content[-8:], "its contents have changed since it was written"),
         (lambda _: b"", "is empty"),
-        (lambda _: nb.no_rows(nb.NaiveBayes(nb.Poisson(2.0, 1.0), num_classes=2), num_columns=1).to_bytes(),
+        (lambda _: no_rows(nb.NaiveBayes(nb.Categorical((2, 3)), num_classes=2)).to_bytes(),
          "has the format 'bayesnb result 2' .* give a file that TableSchema.to_bytes wrote"),
     ],
 )  # fmt: skip

@@ -111,19 +111,13 @@ def plain_rows(rows: pa.RecordBatch, as_text: Collection[str] = (), *, exact: bo
     With ``exact`` columns of whole numbers are text if float64 would round one, or if later batches have such.
     """
     for place, (name, kind) in enumerate(zip(rows.schema.names, rows.schema.types, strict=True)):
-        column = _plain_column(rows[place])
+        column = plain_text(rows[place])
         if exact and (pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
             odd = name in as_text or round_floats(as_series(column)) is not None
             column = column.cast(pa.string()) if odd else column
         if column.type != kind:
             rows = rows.set_column(place, name, column)
     return rows
-
-
-def _plain_column(column: Any) -> pa.Array:
-    column = column.storage if isinstance(column, pa.ExtensionArray) else column
-    column = pc.run_end_decode(column) if pa.types.is_run_end_encoded(column.type) else column
-    return column.cast(pa.float32()) if pa.types.is_float16(column.type) else plain_text(column)
 
 
 def words_of(error: BaseException) -> str:
