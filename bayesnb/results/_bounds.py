@@ -12,19 +12,23 @@ power of the class prior each of its counts gets the s pseudo-rows, and the boun
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays import _either as either
+from bayesnb.arrays._cells import row_sums
 from bayesnb.arrays._compute import compute, compute_rows
 from bayesnb.arrays._placement import Array, known, promote_dtypes
+from bayesnb.families._views import by_view
 from bayesnb.numerics import _stable as stable
 from bayesnb.numerics._log_prob import LogProb
-from bayesnb.primitives.products._linear_scores import Score
-from bayesnb.results._combine import score_categories, table_sizes
+from bayesnb.results._combine import raise_lengths, score_categories, table_sizes
 from bayesnb.results._intervals import Interval
+from bayesnb.results._outer_bounds import Content, outer_terms, usual_content
 from bayesnb.results._pseudo_rows import pseudo_counts
 from bayesnb.rows import _arguments as arguments
 
@@ -33,18 +37,70 @@ VACUOUS = "vacuous"
 
 
 class Site(NamedTuple):
-    """A block of a fit: its family, its powers [D] or None, and its statistics if the prior is ``vacuous``."""
+    """A block of a fit: its family, its powers and the exponent of its length, its statistics if the prior is vacuous,
+    and the content of pseudo-rows if they are not counts.
+    """
 
     family: Any
     powers: Array | None
+    exponent: Array | None
     vacuous: Any
+    content: Content | None
+
+    def row_powers(self, x: Array) -> Array:
+        """The powers of the terms of rows, [N, F], or [1, F] or [1, 1] if all are alike. Pure JAX."""
+        if self.powers is None:
+            return jnp.ones((1, 1))
+        if self.exponent is None:
+            return by_view(self.family, self.powers).reshape(1, -1)
+        words = row_sums(x)
+        return raise_lengths(self.powers, self.exponent, jnp.where(jnp.isnan(words), 0.0, words))[:, None]
 
 
-def sites_of(fit: Any, prior: str | None) -> dict[str, Site]:
-    """The blocks of a checked posterior."""
-    powers = fit.powers or {}
-    found = {b: fit.statistics.blocks[b] if prior == VACUOUS else None for b in fit.model.families}
-    return {b: Site(family, powers.get(b), found[b]) for b, family in fit.model.families.items()}
+def sites_of(fit: Any, prior: str | None, ranges: Any = None) -> dict[str, Site]:
+    """The blocks of a posterior. ValueError for blocks without bounds, and ranges that do not fit them."""
+    families, found = fit.model.families, {}
+    given = ranges if isinstance(ranges, Mapping) else {} if ranges is None else {"x": ranges}
+    for block, family in families.items():
+        own = fit.statistics.blocks[block]
+        vacuous, content = own if prior == VACUOUS else None, None
+        if jax.eval_shape(pseudo_counts, family, vacuous) is None:
+            if prior == VACUOUS:
+                raise ValueError(
+                    f"block {block!r}: the imprecise Dirichlet model is of categories, Bernoulli, Categorical and "
+                    f"Histogram blocks, got {type(family).__name__}: give prior=None"
+                )
+            usual = compute(_usual_content, family, own, fit.statistics.class_counts)
+            if usual is None:
+                raise ValueError(f"block {block!r}: pseudo-rows of {type(family).__name__} have no bounds")
+            content = usual if block not in given else _check_range(block, given[block], usual)
+        elif block in given:
+            raise ValueError(f"block {block!r}: ranges are of numbers and counts, and its cells are categories")
+        exponent = (fit.length_exponents or {}).get(block)
+        found[block] = Site(family, (fit.powers or {}).get(block), exponent, vacuous, content)
+    if set(given) - set(families):
+        raise ValueError(f"ranges must be (least, most), or a dict of them by block {[*families]}, got {[*given]}")
+    return found
+
+
+_usual_content = jax.jit(lambda family, own, counts: usual_content(family, own, jnp.maximum(counts.sum(), 1.0)))
+
+
+def _check_range(block: str, given: Any, usual: Content) -> Content:
+    """The range as arrays [1, D]; it must have the middle of the usual one inside."""
+    try:
+        least, most = (np.broadcast_to(np.asarray(end, float), usual[0].shape) for end in given)
+    except (TypeError, ValueError):
+        raise ValueError(f"ranges of block {block!r} must be two numbers, or two arrays [D], got {given!r}") from None
+    middle = known(0.5 * (usual[0] + usual[1]))
+    if not np.isfinite([least, most]).all() or (
+        middle is not None and not ((least <= middle) & (middle <= most)).all()
+    ):
+        raise ValueError(
+            f"ranges of block {block!r} must be finite and contain the mean of every column, got {given!r} for means "
+            f"{middle}"
+        )
+    return least, most
 
 
 def class_weights(fit: Any, prior: str | None) -> tuple[Array, Array, Array]:
@@ -76,31 +132,35 @@ def check_question(prior: Any, s: Any = 1.0) -> None:
 
 
 @promote_dtypes
-def predict_bounds(fit: Any, X: Any, s: Any, prior: str | None) -> Interval:
+def predict_bounds(fit: Any, X: Any, s: Any, prior: str | None, ranges: Any) -> Interval:
     """Lower and upper probabilities of the classes, [N, K]."""
     check_question(prior, s)
     fit = getattr(fit, "alone", fit)  # without the dependence that an average adds
     arrays = fit.arrays(X)
-    pairs = {b: bound_scores(site, s, b) for b, site in sites_of(fit, prior).items()}
-    low, high = ([pair[end](arrays[b]) for b, pair in pairs.items()] for end in (0, 1))
+    pairs = [_of_block(site, s, arrays[b]) for b, site in sites_of(fit, prior, ranges).items()]
     counts, power, learned = class_weights(fit, prior)
-    parts = LogProb.times(*low).log(), LogProb.times(*high).log()
-    return Interval(*compute_rows(_probabilities, (counts, power, s * learned), parts))
+    low, high = (LogProb.times(*parts).log() for parts in zip(*pairs, strict=True))
+    return Interval(*compute_rows(_probabilities, (counts, power, s * learned), (low, high)))
 
 
-def bound_scores(site: Site, s: Any, block: str) -> tuple[Score, Score]:
+def _of_block(site: Site, s: Any, x: Array) -> list[LogProb]:
     """The scores of the least and the largest predictive of a block's rows."""
-    tables = compute(_category_bounds, site, s)
-    if tables is None:
-        raise ValueError(f"block {block!r}: pseudo-rows of {type(site.family).__name__} have no bounds yet")
-    return tuple(score_categories(site.family, table) for table in tables)  # type: ignore[return-value]
+    if site.content is not None:
+        return [LogProb(part, None) for part in compute_rows(sum_outer, (site, either.floats(s).reshape(1)), x)]
+    return [score_categories(site.family, table)(x) for table in compute(_category_bounds, site, s)]
 
 
 @jax.jit
-def _category_bounds(site: Site, s: Any) -> tuple[LogProb, LogProb] | None:
-    counts = pseudo_counts(site.family, site.vacuous)
-    if counts is None:
-        return None
+def sum_outer(site: Site, s: Array, x: Array) -> tuple[Array, Array]:
+    """Outer bounds of a block's score with up to s pseudo-rows, [N] or [1]: two [N, K]."""
+    powers = site.row_powers(x)[:, None]
+    low, high = outer_terms(site.family, s[:, None, None], site.content, x)
+    return (powers * low).sum(axis=2), (powers * high).sum(axis=2)
+
+
+@jax.jit
+def _category_bounds(site: Site, s: Any) -> tuple[LogProb, LogProb]:
+    counts: Any = pseudo_counts(site.family, site.vacuous)
     powers = None
     if site.powers is not None:
         sizes = table_sizes(site.family, site.family.num_columns)

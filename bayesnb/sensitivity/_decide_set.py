@@ -21,8 +21,8 @@ from bayesnb.numerics._log_prob import logsumexp
 from bayesnb.results._bounds import check_question, class_weights, sites_of
 from bayesnb.results._classifier import Posterior
 from bayesnb.results._decisions import check_costs
-from bayesnb.sensitivity._dominance import classes_of_rows, smallest_margin
-from bayesnb.sensitivity._posterior_rows import by_rows, take_posterior
+from bayesnb.sensitivity._dominance import classes_of_rows, others_of_rows, smallest_margin
+from bayesnb.sensitivity._posterior_rows import by_rows, is_exact, take_alone
 
 
 @pytree
@@ -52,7 +52,13 @@ class SetDecisions(Node):
 
 @promote_dtypes
 def decide_set(
-    post: Posterior, X: Rows, s: float = 1.0, costs: ArrayLike | None = None, prior: str | None = None
+    post: Posterior,
+    X: Rows,
+    s: float = 1.0,
+    costs: ArrayLike | None = None,
+    prior: str | None = None,
+    *,
+    ranges: Any = None,
 ) -> SetDecisions:
     """The classes of each row that no other class dominates, whatever s pseudo-rows contain.
 
@@ -69,8 +75,13 @@ def decide_set(
         prior: None for the fit as it is and the pseudo-rows; "vacuous" for the pseudo-rows in the place of its prior,
             the imprecise Dirichlet model. There a cell that no row of a class has leaves the class undecided.
 
+        ranges: What numbers and counts of pseudo-rows may be, (least, most), or a dict of them by block: numbers or
+            arrays [D]; by default three standard deviations about the mean. Of trials and words, the most in a
+            pseudo-row. Such blocks have outer bounds, so that sets may be too large.
+
     Raises:
-        ValueError: for fits that are not exact posteriors, a negative or infinite s, and costs of a wrong shape.
+        ValueError: for fits that are not exact posteriors, families without bounds, a negative or infinite s, costs of
+            a wrong shape, and ranges that do not contain the data's mean.
 
     Example:
         >>> import bayesnb as nb
@@ -81,34 +92,36 @@ def decide_set(
                [ True,  True]])
     """
     check_question(prior, s)
-    fit, X = take_posterior(post, X, "decide_set")
-    arrays = fit.arrays(X)
-    sites, args = sites_of(fit, prior), (class_weights(fit, prior), s * 1.0)
+    fit, X, alone = take_alone(post, X, "decide_set")
+    arrays, sites = fit.arrays(X), sites_of(fit, prior, ranges)
+    args, exact = (class_weights(fit, prior), s * 1.0), is_exact(sites)
     if costs is not None:
         table = check_costs(costs, fit.model.num_classes or 0)
-        sets, exact = _maximal(by_rows(_margins, sites, args, arrays), table)
-        return SetDecisions(sets, exact, hasattr(fit, "parts"))
+        sets, pairs = _maximal(by_rows(_margins, sites, args, arrays), table)
+        return SetDecisions(sets, exact and pairs, alone)
     sets = by_rows(_not_worse_than_best, sites, args, arrays)
     found = known(sets)
     # what the best class does not dominate, another may
     some = slice(None) if found is None else np.flatnonzero(found.sum(axis=1) > 2)
-    few, exact = _maximal(by_rows(_margins, sites, args, {b: x[some] for b, x in arrays.items()}))
-    if found is None:
-        return SetDecisions(few, exact, hasattr(fit, "parts"))
-    changed = np.array(found)
-    changed[some] = few
-    return SetDecisions(either.like(changed, sets), exact, hasattr(fit, "parts"))
+    few, _ = _maximal(by_rows(_margins, sites, args, {b: x[some] for b, x in arrays.items()}))
+    if found is not None:
+        changed = np.array(found)
+        changed[some] = few
+        few = either.like(changed, sets)
+    return SetDecisions(few, exact, alone)
 
 
 @jax.jit
 def _not_worse_than_best(sites: Any, weights: Any, s: Array, arrays: dict[str, Array]) -> Array:
     """The most probable class of each row, and those that it does not dominate, [N, K]."""
     classes = classes_of_rows(sites, weights, arrays)
-    scores = classes.low(jnp.zeros((1, 1)))
+    rows = jnp.full((1, jax.tree.leaves(arrays)[0].shape[0]), s)
+    scores = classes.low(0.0 * rows) + others_of_rows(sites, arrays, 0.0 * rows)[0]
     best = scores.argmax(axis=0)
     own = jnp.arange(len(scores))[:, None] == best[None]
-    margins, _ = smallest_margin(classes.take(best), classes, jnp.full((1, scores.shape[1]), s))
-    return (own | ~(margins > 0)).T
+    low, high = others_of_rows(sites, arrays, rows)
+    margins, _ = smallest_margin(classes.take(best), classes, rows)
+    return (own | ~(margins + (own * low).sum(axis=0, keepdims=True) - high > 0)).T
 
 
 @jax.jit
@@ -116,10 +129,11 @@ def _margins(sites: Any, weights: Any, s: Array, arrays: dict[str, Array]) -> tu
     """The smallest log odds of every class against every other, [N, K, K]; and each class's bounds, [N, K]."""
     classes = classes_of_rows(sites, weights, arrays)
     rows = jnp.full((1, jax.tree.leaves(arrays)[0].shape[0]), s)
-    of_class = jax.lax.map(
-        lambda k: smallest_margin(classes.take(k), classes, rows)[0], jnp.arange(classes.weights.shape[0])
-    )
-    return jnp.moveaxis(of_class, 2, 0), classes.least(rows).T, classes.high(rows).T
+    num_classes = classes.weights.shape[0]
+    low, high = (jnp.broadcast_to(part, (num_classes, rows.shape[1])) for part in others_of_rows(sites, arrays, rows))
+    odds = jax.lax.map(lambda k: smallest_margin(classes.take(k), classes, rows)[0], jnp.arange(num_classes))
+    odds = odds + low[:, None] - high[None]
+    return jnp.moveaxis(odds, 2, 0), (classes.least(rows) + low).T, (classes.high(rows) + high).T
 
 
 def _maximal(margins: tuple[Array, Array, Array], costs: Array | None = None) -> tuple[Array, bool]:

@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 
 from bayesnb.arrays._placement import Array
-from bayesnb.results._bounds import Site
+from bayesnb.results._bounds import Site, sum_outer
 from bayesnb.results._pseudo_rows import codes_of, pseudo_counts, share_of
 
 GRID = 16
@@ -110,7 +110,8 @@ class Classes(NamedTuple):
 def classes_of_rows(sites: dict[str, Site], weights: tuple[Array, Array, Array], arrays: dict[str, Array]) -> Classes:
     """The counts of all classes in the cells of checked rows. Pure JAX."""
     counts, power, learned = weights
-    blocks = tuple(_row_counts(site, jnp.asarray(arrays[b])) for b, site in sites.items())
+    counted = {b: site for b, site in sites.items() if site.content is None}
+    blocks = tuple(_row_counts(site, jnp.asarray(arrays[b])) for b, site in counted.items())
     kind = jnp.result_type(float)
     return Classes(blocks, jnp.asarray(counts, kind)[:, None], jnp.asarray(power, kind), jnp.asarray(learned, kind))
 
@@ -125,16 +126,28 @@ def _row_counts(site: Site, x: Array) -> RowCounts:
     )
 
 
-def smallest_margin(one: Classes, other: Classes, pseudo_rows: Array) -> tuple[Array, Array]:
-    """min phi and the share u where it is, [K, N], for s pseudo-rows [K, N]; -inf if class 1 may be impossible."""
+def others_of_rows(sites: dict[str, Site], arrays: dict[str, Array], s: Array) -> tuple[Array, Array]:
+    """Outer bounds of the scores of all other blocks, with s pseudo-rows [1, N]: two [K, N], or 0. Pure JAX."""
+    found = [sum_outer(site, s[0], arrays[b]) for b, site in sites.items() if site.content is not None]
+    low, high = (sum([pair[end].T for pair in found], jnp.zeros((1, 1))) for end in (0, 1))
+    return low, high
+
+
+def smallest_margin(
+    one: Classes, other: Classes, pseudo_rows: Array, start: Array | float = 0.5
+) -> tuple[Array, Array]:
+    """min phi and the share u where it is, [K, N], for s pseudo-rows [1, N]; -inf if class 1 may be impossible.
+
+    The search begins at the share ``start``.
+    """
 
     def phi(share: Array) -> Array:
         return one.low((1.0 - share) * pseudo_rows) - other.high(share * pseudo_rows)
 
     shape = jnp.broadcast_shapes(one.weights.shape, other.weights.shape, pseudo_rows.shape)
     ends = jnp.zeros(shape), jnp.ones(shape)
-    start = jax.lax.cond(one.convex().all(), lambda: ends, lambda: _bracket(phi, shape))
-    share = _stationary(phi, *start)
+    low, high = jax.lax.cond(one.convex().all(), lambda: ends, lambda: _bracket(phi, shape))
+    share = _stationary(phi, low, high, jnp.clip(start + 0.0 * low, low, high))
     tried = jnp.stack([share, *ends])
     values = jax.lax.map(phi, tried)
     values = jnp.where(jnp.isnan(values), -jnp.inf, values)
@@ -149,29 +162,24 @@ def _bracket(phi: Callable[[Array], Array], shape: tuple[int, ...]) -> tuple[Arr
     return jnp.maximum(best - 1.0, 0.0) / GRID, jnp.minimum(best + 1.0, GRID) / GRID
 
 
-def _stationary(phi: Callable[[Array], Array], low: Array, high: Array) -> Array:
+def _stationary(phi: Callable[[Array], Array], first: Array, last: Array, start: Array) -> Array:
     """Where phi is least between two shares, if it has one minimum there, by Newton's method."""
-    ones = jnp.ones_like(low)
-
-    def slope(share: Array) -> Array:
-        return jax.jvp(phi, (share,), (ones,))[1]
+    ones = jnp.ones_like(first)
+    # phi is flat at its minimum: it is right to twice as many digits as the share; at 0 it may be infinite
+    enough = jnp.sqrt(jnp.finfo(first.dtype).eps)
+    first = first + enough * (last - first)
 
     def step(state: tuple[Array, Array, Array, Array, int]) -> tuple[Array, Array, Array, Array, int]:
         low, high, share, _, n = state
+        slope = lambda share: jax.jvp(phi, (share,), (ones,))[1]  # noqa: E731
         falls, bends = jax.jvp(slope, (share,), (ones,))
         low, high = jnp.where(falls < 0, share, low), jnp.where(falls < 0, high, share)
-        new = share - falls / bends
-        new = jnp.where((bends > 0) & (new > low) & (new < high), new, 0.5 * (low + high))
+        newton = jnp.clip(share - falls / bends, first, last)
+        inside = (bends > 0) & ((newton > low) | (low == first)) & ((newton < high) | (high == last))
+        new = jnp.where(inside, newton, 0.5 * (low + high))
         return low, high, new, jnp.abs(new - share), n + 1
-
-    # phi is flat at its minimum: it is right to twice as many digits as the share
-    enough = jnp.sqrt(jnp.finfo(low.dtype).eps)
-    low = jnp.where(slope(high) <= 0, high, low)
-    inside = low + enough * (high - low)  # at 0 itself phi is infinite if class 2 lacks a cell
-    high = jnp.where(slope(inside) >= 0, inside, high)
 
     def go_on(state: tuple[Array, Array, Array, Array, int]) -> Array:
         return (state[3] > enough).any() & (state[4] < MOST_STEPS)
 
-    start = (low, high, 0.5 * (low + high), high - low, 0)
-    return jax.lax.while_loop(go_on, step, start)[2]
+    return jax.lax.while_loop(go_on, step, (first, last, jnp.clip(start, first, last), ones, 0))[2]

@@ -22,6 +22,17 @@ def take_posterior(given: Any, X: Any, what: str) -> tuple[Posterior, Any]:
     return fit, X
 
 
+def take_alone(given: Any, X: Any, what: str) -> tuple[Posterior, Any, bool]:
+    """The same without the dependence that an average adds, and whether there was some."""
+    fit, X = take_posterior(given, X, what)
+    return getattr(fit, "alone", fit), X, hasattr(fit, "alone")
+
+
+def is_exact(sites: dict[str, Site]) -> bool:
+    """True if pseudo-rows of all blocks are counts."""
+    return all(site.content is None for site in sites.values())
+
+
 def by_rows(function: Callable[..., Any], sites: dict[str, Site], args: tuple[Any, ...], arrays: Any) -> Any:
     """``function(sites, *args, arrays)`` of checked rows, whose counts of all classes are in memory block by block."""
     numbers = sum(x.shape[1] for x in arrays.values()) * args[0][0].shape[0]

@@ -17,8 +17,8 @@ from bayesnb.arrays._placement import Node, promote_dtypes, pytree
 from bayesnb.arrays._typing import Array, Rows
 from bayesnb.results._bounds import check_question, class_weights, sites_of
 from bayesnb.results._classifier import Posterior
-from bayesnb.sensitivity._dominance import MOST_STEPS, Classes, classes_of_rows, smallest_margin
-from bayesnb.sensitivity._posterior_rows import by_rows, take_posterior
+from bayesnb.sensitivity._dominance import MOST_STEPS, classes_of_rows, others_of_rows, smallest_margin
+from bayesnb.sensitivity._posterior_rows import by_rows, is_exact, take_alone
 
 FEWEST, MOST = 1e-12, 1e12
 """Pseudo-rows that count as none, and as many as one likes."""
@@ -50,7 +50,7 @@ class Robustness(Node):
 
 
 @promote_dtypes
-def robustness(post: Posterior, X: Rows, prior: str | None = None) -> Robustness:
+def robustness(post: Posterior, X: Rows, prior: str | None = None, *, ranges: Any = None) -> Robustness:
     """The number of pseudo-rows that would change the decision of each row, if one could choose their content.
 
     Two rows may both have a probability of .93, one from 4 rows and one from 4,000: the first has the smaller s_star.
@@ -61,6 +61,7 @@ def robustness(post: Posterior, X: Rows, prior: str | None = None) -> Robustness
         X: Rows, as the fit takes them.
         prior: None for the fit as it is and the pseudo-rows; "vacuous" for pseudo-rows in the place of its prior, the
             imprecise Dirichlet model: s_star is then 0 where no row of the class has one of the cells.
+        ranges: What numbers and counts of pseudo-rows may be, as for ``decide_set``; s_star is then a lower bound.
 
     Raises:
         ValueError: for fits that are not exact posteriors, and for another ``prior``.
@@ -73,87 +74,56 @@ def robustness(post: Posterior, X: Rows, prior: str | None = None) -> Robustness
         array([5.55, 2.55])
     """
     check_question(prior)
-    fit, X = take_posterior(post, X, "robustness")
+    fit, X, alone = take_alone(post, X, "robustness")
     weights = class_weights(fit, prior)
-    s_star, labels, rivals, support = by_rows(_first_change, sites_of(fit, prior), (weights,), fit.arrays(X))
-    return Robustness(s_star, labels, rivals, support, ignores_dependence=hasattr(fit, "parts"))
+    sites = sites_of(fit, prior, ranges)
+    s_star, labels, rivals, support = by_rows(_first_change, sites, (weights,), fit.arrays(X))
+    return Robustness(s_star, labels, rivals, support, is_exact(sites), alone)
+
+
+@jax.jit
+def _first_change(sites: Any, weights: Any, arrays: dict[str, Array]) -> tuple[Array, ...]:
+    classes, num_rows = classes_of_rows(sites, weights, arrays), jax.tree.leaves(arrays)[0].shape[0]
+    counted = all(site.content is None for site in sites.values())
+    none = jnp.zeros((1, num_rows))
+    scores = classes.low(none) + others_of_rows(sites, arrays, none)[0]
+    best, shape = scores.argmax(axis=0), scores.shape
+    own, one = jnp.arange(shape[0])[:, None] == best[None], classes.take(best)
+    enough = jnp.finfo(scores.dtype).eps ** 0.6
+
+    def step(state: _Search) -> _Search:
+        s, low, high, share = state[:4]
+        margin, share = smallest_margin(one, classes, s, share)
+        _, slope = jax.jvp(lambda s: one.low((1.0 - share) * s) - classes.high(share * s), (s,), (1.0 + 0.0 * s,))
+        rest = others_of_rows(sites, arrays, s)
+        margin = jnp.where(own, jnp.inf, margin + (rest[0] * own).sum(axis=0, keepdims=True) - rest[1])
+        least, newton = (
+            part.min(axis=0, keepdims=True) for part in (margin, jnp.where(own, jnp.inf, s - margin / slope))
+        )
+        low, high = jnp.where(least > 0, s, low), jnp.where(least > 0, high, s)
+        between = jnp.where(jnp.isinf(high), 8.0 * s, jnp.sqrt(jnp.maximum(low, FEWEST) * high))
+        # of outer bounds the slope is not known
+        new = jnp.where(counted & (newton > low) & (newton < high), newton, between)
+        ended = (jnp.abs(new - s) <= enough * s) | (s >= MOST) | (high <= 2.0 * FEWEST)
+        return _Search(jnp.where(ended, s, new), low, high, share, margin.argmin(axis=0), ended, state.step + 1)
+
+    start = _Search(none + 1.0, none, none + jnp.inf, jnp.full(shape, 0.5), best, none > 0, jnp.zeros((), int))
+    found = jax.lax.while_loop(lambda state: ~state.ended.all() & (state.step < MOST_STEPS), step, start)
+    s_star = jnp.where(found.s >= MOST, jnp.inf, jnp.where(found.low > 0, found.s, 0.0))[0]
+    impossible = jnp.isneginf(scores.max(axis=0))
+    support = jnp.take_along_axis(found.share, found.rival[None], axis=0)[0]
+    return jnp.where(impossible, 0.0, s_star), best, found.rival, support
 
 
 class _Search(NamedTuple):
-    """Of each rival [K, N]: s to try next, bounds of where it comes level, the share that supports it, and whether s is
-    known; and the number of steps.
+    """s [1, N] to try next, between ``low`` and ``high``; the shares [K, N] that support the rivals, the first rival
+    [N], whether the search has ended [1, N], and the number of steps.
     """
 
     s: Array
     low: Array
     high: Array
-    support: Array
-    known: Array
+    share: Array
+    rival: Array
+    ended: Array
     step: Array
-
-    @property
-    def open(self) -> Array:
-        """Lower bounds of what is not known yet, infinite if it cannot be the least."""
-        least = jnp.where(self.known, self.s, jnp.inf).min(axis=0, keepdims=True)
-        return jnp.where(self.known | (self.low >= least), jnp.inf, self.low)
-
-
-@jax.jit
-def _first_change(sites: Any, weights: Any, arrays: dict[str, Array]) -> tuple[Array, ...]:
-    classes = classes_of_rows(sites, weights, arrays)
-    scores = classes.low(jnp.zeros((1, 1)))
-    best = scores.argmax(axis=0)
-    own, impossible = jnp.arange(len(scores))[:, None] == best[None], jnp.isneginf(scores.max(axis=0))[None]
-    one = classes.take(best)
-    convex = one.convex().all()
-
-    def try_next(search: _Search, rival: Array | None) -> _Search:
-        """One step for every rival, or for one of each row."""
-        other = classes if rival is None else classes.take(rival)
-        here = search if rival is None else jax.tree.map(lambda table: _look(table, rival), search._replace(step=own))
-        new = _step(one, other, here, convex)
-        if rival is not None:
-            at = jnp.arange(len(scores))[:, None] == rival[None]
-            new = jax.tree.map(lambda old, value: jnp.where(at, value, old), search._replace(step=own), new)
-        return new._replace(step=search.step + 1)
-
-    zeros = jnp.zeros(scores.shape)
-    start = _Search(jnp.where(own, jnp.inf, zeros + 1.0), zeros, zeros + jnp.inf, zeros, own, jnp.zeros((), int))
-    search = jax.lax.while_loop(
-        lambda search: jnp.isfinite(search.open).any() & (search.step < MOST_STEPS * len(scores)),
-        lambda search: try_next(search, search.open.argmin(axis=0)),
-        try_next(start, None),
-    )
-    s = jnp.where(search.known, search.s, jnp.inf)
-    rival = s.argmin(axis=0)
-    s_star = jnp.where(impossible[0], 0.0, s.min(axis=0))
-    return s_star, best, rival, _look(search.support, rival)[0]
-
-
-def _look(table: Array, which: Array) -> Array:
-    """The entries of one class of each row, [1, N]."""
-    return jnp.take_along_axis(table, which[None], axis=0)
-
-
-def _step(one: Classes, other: Classes, search: _Search, convex: Array) -> _Search:
-    """Newton's step in s, or one that divides what is between the bounds."""
-    s, low, high = search.s, search.low, search.high
-    s = jnp.where(search.known, 1.0, s)
-    _, share = smallest_margin(one, other, s)
-    margin, slope = jax.jvp(lambda s: one.low((1.0 - share) * s) - other.high(share * s), (s,), (jnp.ones_like(s),))
-    low, high = jnp.where(margin > 0, s, low), jnp.where(margin > 0, high, s)
-    newton = s - margin / slope
-    between = jnp.where(jnp.isinf(high), 8.0 * s, jnp.sqrt(jnp.maximum(low, FEWEST) * high))
-    new = jnp.where((newton > low) & (newton < high), newton, between)
-    low = jnp.where(convex & (newton > low) & (newton < high), newton, low)  # convex: not beyond the root
-    known = (jnp.abs(new - s) <= jnp.finfo(s.dtype).eps ** 0.6 * s) | (new >= MOST) | (high <= 2.0 * FEWEST)
-    new = jnp.where(new >= MOST, jnp.inf, jnp.where(high <= 2.0 * FEWEST, 0.0, new))
-    before = search.known
-    return _Search(
-        jnp.where(before, search.s, new),
-        low,
-        high,
-        jnp.where(before, search.support, share),
-        before | known,
-        search.step,
-    )

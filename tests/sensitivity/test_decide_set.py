@@ -128,6 +128,7 @@ def test_an_estimator_and_its_rows():
     assert_array_equal(nb.decide_set(clf, NEW, 2.0).sets, nb.decide_set(clf.fit_, clf.encoded(NEW), 2.0).sets)
 
 
+@pytest.mark.slow
 def test_inside_jit_and_vmap():
     expected = nb.decide_set(POST, NEW, 1.5).sets
     inside = jax.jit(lambda post, x, s: nb.decide_set(post, x, s).sets)(POST, NEW, 1.5)

@@ -86,6 +86,7 @@ def test_soft_labels_and_powers():
     assert_array_equal(halved.labels, POST.with_powers(0.5).predict(NEW))
 
 
+@pytest.mark.slow
 def test_inside_jit_and_vmap():
     expected = nb.robustness(POST, NEW)
     inside = jax.jit(nb.robustness)(POST, NEW)
