@@ -203,7 +203,9 @@ def raised_tables(family: Any, powers: Array) -> Any:
     return None if tables is None else LogProb(_category_logs(tables) * _of_categories(family, powers), None)
 
 
-raised_tables.register(Views, lambda family, powers: compute(_raised_tables, family, powers))
+@raised_tables.register(Views)
+def _(family: Any, powers: Array) -> Any:
+    return compute(_raised_tables, family, powers)
 
 
 def mix_block(family: Family, pooled: Family, log_odds: Array) -> Score:

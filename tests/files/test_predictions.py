@@ -157,10 +157,10 @@ def test_a_query_is_closed_where_a_cell_is_refused():
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is an extra")
     connection = duckdb.connect()
     connection.register("rows", pa.Table.from_pandas(NEW, preserve_index=False))
-    check(nb.predict_table(CLF, connection.sql("select * from rows"), keep=["id"]).to_pandas())
+    check(nb.predict_table(CLF, connection.sql("select * from rows"), keep=["id"], where="here").to_pandas())
     query = "select * replace (if(id = '00350', 'inf', height) as height) from rows, range(50)"
     with pytest.raises(ValueError, match=r"the query, row [\d,]+: column 'height' holds an infinite number") as error:
-        nb.predict_table(CLF, connection.sql(query))
+        nb.predict_table(CLF, connection.sql(query), where="here")
     assert connection.sql("select count(*) from rows").fetchall() == [(ROWS,)], error  # a reading that goes on locks it
 
 

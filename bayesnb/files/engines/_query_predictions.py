@@ -78,15 +78,17 @@ def predict_query(
         found = block_odds(family, powers, Cells(columns, [places[column.name] for column in columns]))
         terms += [[one.fill_null(0.0) for one in odds] for odds in found if not isinstance(odds, Wide)]
         wide += [one for one in found if isinstance(one, Wide)]
+    added = [f"bayesnb_o{k}" for k in range(1, len(labels))]
+    joined = [_in_engine(query, one, added) for one in wide]  # first, as DuckDB binds all that is built again
     query = query.with_columns(**cells, bayesnb_refused=reduce(or_, refused, nw.lit(False)))
-    for place, one in enumerate(wide):
-        added = [f"bayesnb_{place}_{k}" for k in range(len(one.odds))]
-        table = pa.table({"bayesnb_value": pa.array(one.values), **dict(zip(added, one.odds, strict=True))})
-        query = query.join(_in_engine(query, table), left_on=one.name, right_on="bayesnb_value", how="left")
-        terms.append([nw.col(name).fill_null(0.0) for name in added])
     scores = [f"bayesnb_s{k}" for k in range(len(labels))]
-    odds = [nw.lit(0.0), *map(total, zip(*terms, strict=True))]
-    query = query.select(*keep, "bayesnb_refused", **dict(zip(scores, odds, strict=True)))
+    odds = dict(zip(scores, [nw.lit(0.0), *map(total, zip(*terms, strict=True))], strict=True))
+    query = query.select(*keep, "bayesnb_refused", *(one.name for one in wide), **odds)
+    for place, one in enumerate(wide):  # each join asks about all columns, so the others are gone
+        query = query.join(joined[place], left_on=one.name, right_on="bayesnb_value", how="left")
+        sums = {score: nw.col(score) + nw.col(own).fill_null(0.0) for score, own in zip(scores[1:], added, strict=True)}
+        left = [later.name for later in wide[place + 1 :]]
+        query = query.select(*keep, "bayesnb_refused", *left, scores[0], **sums)
     query = query.with_columns(bayesnb_most=nw.max_horizontal(*map(nw.col, scores)))
     query = query.with_columns(**{name: (nw.col(name) - nw.col("bayesnb_most")).exp() for name in scores})
     probs_of = [nw.col(name) / total([nw.col(one) for one in scores]) for name in scores]
@@ -239,12 +241,13 @@ def _category_odds(column: Column, name: str, logs: Array) -> Odds | Wide:
     return found
 
 
-def _in_engine(query: nw.LazyFrame[Any], table: pa.Table) -> nw.LazyFrame[Any]:
-    """A table of Arrow as one of the engine of a query."""
-    native, engine = query.to_native(), str(query.implementation)
+def _in_engine(query: nw.LazyFrame[Any], wide: Wide, names: Sequence[str]) -> nw.LazyFrame[Any]:
+    """The values and their log odds, by these names, as a table of the engine of a query."""
+    engine = str(query.implementation)
     if engine not in UPLOADS:
         raise DataError(f"columns of more than {MOST_BRANCHES} categories are not joined in {engine}: {RECIPE}")
-    return nw.from_native(UPLOADS[engine](native, table)).lazy()
+    table = pa.table({"bayesnb_value": pa.array(wide.values), **dict(zip(names, wide.odds, strict=True))})
+    return nw.from_native(UPLOADS[engine](query.to_native(), table)).lazy()
 
 
 def _to_duckdb(native: Any, odds: pa.Table) -> Any:  # noqa: ARG001
