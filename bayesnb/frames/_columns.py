@@ -215,7 +215,7 @@ class Column:
             return self._codes(np.array(values, np.float64))
         from bayesnb.frames._texts import as_texts
 
-        return self._lookup.codes(as_texts(values))
+        return self._lookup.find(as_texts(values))
 
     @cached_property
     def code_of(self) -> dict[Value, int]:

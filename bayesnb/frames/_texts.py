@@ -233,14 +233,15 @@ class Lookup:
         self._last = self._values[:0], np.zeros(0, np.int32)
 
     def codes(self, dictionary: pa.Array) -> Array:
-        """The code of each text [N]; -1 if it is not among the values. Of a dictionary that has grown, what is new."""
+        """As ``find``, with booleans in one spelling; of a dictionary that has grown only what is new is looked up."""
         before, codes = self._last
         codes = codes if _extends(dictionary, before) else codes[:0]
-        codes = np.append(codes, self._find(in_one_spelling(dictionary.slice(len(codes)))))
+        codes = np.append(codes, self.find(in_one_spelling(dictionary.slice(len(codes)))))
         self._last = dictionary, codes
         return codes
 
-    def _find(self, texts: pa.Array) -> Array:
+    def find(self, texts: pa.Array) -> Array:
+        """The code of each text [N]; -1 if it is not among the values."""
         if not len(self._values):
             return np.full(len(texts), -1, np.int32)
         letters = _letters(texts, self._start)

@@ -290,3 +290,12 @@ def test_a_list_that_is_no_texts_is_refused():
         nb.NaiveBayesClassifier().fit(np.array(SPAM), SPAM)
     with pytest.raises(ValueError):
         nb.NaiveBayesClassifier("words").fit(LIST, SPAM).predict("one text")
+
+
+def test_words_that_are_true_or_false_are_words_however_they_are_written():
+    texts, y = ["true story", "False news", "news of a story", "nothing is true", "false"], [0, 1, 1, 0, 1]
+    whole = nb.NaiveBayesClassifier("words").fit(pd.DataFrame({"t": texts}), y)
+    parts = nb.NaiveBayesClassifier("words")
+    for rows in (slice(0, 2), slice(2, 5)):
+        parts.partial_fit(pd.DataFrame({"t": texts[rows]}), y[rows], classes=[0, 1])
+    assert_allclose(parts.statistics_.blocks["t"].counts, whole.statistics_.blocks["t"].counts)
