@@ -128,7 +128,7 @@ def _scored(plan: Plan, data: DataSet, split: Split, place: Place, answer: Answe
     else:
         log_proba, fit_seconds = answer.value
         cell, losses = score(log_proba, y[split.test], data.num_classes, plan.metrics)
-    missing = data.num_classes - len(np.unique(y[split.train[: place.size]]))
+    missing = int((np.bincount(y[split.train[: place.size]], minlength=data.num_classes) == 0).sum())
     return replace(cell, classes_missing=missing, seconds=answer.seconds, fit_seconds=fit_seconds), losses
 
 

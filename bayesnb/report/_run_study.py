@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -28,7 +28,7 @@ from bayesnb.comparison._run import Plan, run
 from bayesnb.files._progress import progress
 from bayesnb.frames._series import DataError, closest
 from bayesnb.report._study import Experiment
-from bayesnb.rows._arguments import check_counts
+from bayesnb.rows._arguments import check_counts, is_number
 
 
 def experiment(
@@ -43,7 +43,6 @@ def experiment(
     out: str | Path | None = None,
     *,
     design: str = CROSSED,
-    on_cell: Callable[[Place, int], object] | None = None,
 ) -> Experiment:
     """Every method on every set, at growing sizes of the training set, on the same random splits.
 
@@ -67,7 +66,6 @@ def experiment(
         out: A folder for the cells. Run again, with the same or more sets, methods, sizes and splits, only cells that
             are not in it run; so it may be stopped at any time.
         design: "resplit" draws test rows anew for each split.
-        on_cell: Called after each cell with its place and the number of cells still to run.
 
     Raises:
         DataError: for what is no set, method, size or metric, and for a folder of another study.
@@ -88,9 +86,17 @@ def experiment(
             f"design must be '{CROSSED}' or '{RESPLIT}', got {design!r}{closest(str(design), (CROSSED, RESPLIT))}"
         )
     chosen, wanted, found = read_methods(methods), check_sizes(sizes), read_sets(sets, int(seed))
+    if groups is not None and not isinstance(groups, Mapping):
+        raise DataError(
+            f"groups must be a dict by set, such as {{'{found[0].name}': patients}}, got {type(groups).__name__}"
+        )
     others = [name for name in groups or {} if name not in {data.name for data in found}]
     if others:
         raise DataError(f"groups are by set, and there is no set '{others[0]}'")
+    if groups and isinstance(splits, Forward):
+        raise DataError("give groups= or splits=nb.forward(...), not both: rows in the order of time are not regrouped")
+    if timeout is not None and not (is_number(timeout) and timeout > 0):
+        raise DataError(f"timeout must be a positive number of seconds, got {timeout!r}")
     designs = {}
     for data in found:
         group = None if groups is None or data.name not in groups else np.asarray(groups[data.name])[data.places]
@@ -118,14 +124,7 @@ def experiment(
         total = sum(plan.lacks(journal, place) for place in plan.keys)
         with progress("running cells", total, wanted=True, unit="cells") as advance:
             done = count(1)
-
-            def told(place: Place) -> None:
-                number = next(done)
-                advance(number, number)
-                if on_cell is not None:
-                    on_cell(place, total - number)
-
-            run(plan, journal, told, timeout)
+            run(plan, journal, lambda _: advance(number := next(done), number), timeout)
     return Experiment(mapped, [method.name for method in chosen], metrics, plan.keys, journal, plan)
 
 

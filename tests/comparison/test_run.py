@@ -1,8 +1,11 @@
 """Every cell equals a fit of its own, scored by hand; nothing runs twice; no order changes a key or a value."""
 
+import joblib
 import numpy as np
 import pandas as pd
+import pytest
 from numpy.testing import assert_allclose
+from sklearn.linear_model import LogisticRegression
 
 import bayesnb as nb
 from bayesnb.comparison._data_sets import read_sets
@@ -141,3 +144,14 @@ def test_a_singular_covariance_is_the_reason_of_its_cells_alone():
     assert {*frame[frame["size"] == 3]["status"]} == {"failed"}
     assert "is singular" in frame["reason"][0]
     assert {*frame[frame["size"] == 30]["status"]} == {"ok"}
+
+
+@pytest.mark.slow
+def test_methods_in_other_processes_have_the_same_cells():
+    """joblib's workers, and those of a timeout, which are started anew and not forked."""
+    sets, methods = {"numbers": SETS["numbers"]}, [LogisticRegression(), ("mine", nb.fit_map)]
+    alone = nb.experiment(sets, methods, sizes=[16, 20], splits=2)
+    with joblib.parallel_config("loky", n_jobs=2):
+        beside = nb.experiment(sets, methods, sizes=[16, 20], splits=2)
+    same(beside, alone)
+    same(nb.experiment(sets, methods, sizes=[16, 20], splits=2, timeout=60.0), alone)

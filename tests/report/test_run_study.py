@@ -19,14 +19,6 @@ from bayesnb.frames._series import DataError
 X, Y = load_iris(return_X_y=True)
 
 
-def test_cells_are_counted_down():
-    told = []
-    nb.experiment(
-        {"iris": (X, Y)}, ["MLE"], sizes=[16], splits=2, on_cell=lambda place, left: told.append((*place, left))
-    )
-    assert told == [("iris", 0, 16, "MLE", 1), ("iris", 1, 16, "MLE", 0)]
-
-
 def test_splits_are_positions_in_the_rows_that_were_given():
     y = np.where(np.arange(150) < 3, None, Y.astype(object))
     study = nb.experiment({"iris": (X, y)}, ["MLE"], sizes=[16], splits=2)
@@ -50,6 +42,9 @@ def test_rows_that_repeat_are_warned_of():
         ({"seed": -1}, "seed must be a whole number"),
         ({"design": "crosed"}, "did you mean 'crossed'"),
         ({"groups": {"irs": Y}}, "groups are by set, and there is no set 'irs'"),
+        ({"groups": Y}, "groups must be a dict by set, such as {'iris': patients}, got ndarray"),
+        ({"groups": {"iris": Y}, "splits": nb.forward(3)}, "give groups= or splits=nb.forward"),
+        ({"timeout": 0}, "timeout must be a positive number of seconds, got 0"),
         ({"methods": ["full bayes!"]}, "there is no method 'full bayes!'"),
     ],
 )
@@ -131,16 +126,20 @@ def test_a_loaded_study_answers_as_the_one_that_ran(tmp_path):
 
 
 def test_cells_that_have_not_run_are_missing(tmp_path):
-    def stop(*told):
-        if told[-1] == 3:
+    def stop(model, X, y):
+        if len(X["numeric"][0]) == 13 and len(cells()) == 9:
             raise KeyboardInterrupt
+        return nb.fit_map(model, X, y)
+
+    def cells():
+        return (tmp_path / "study" / "cells.jsonl").read_text().splitlines()
 
     with pytest.raises(KeyboardInterrupt):
-        nb.experiment(SETS, ["MLE", "MAP"], sizes=[16], splits=3, out=tmp_path / "study", on_cell=stop)
+        nb.experiment(SETS, ["MLE", ("stop", stop)], sizes=[16], splits=3, out=tmp_path / "study")
     loaded = nb.load_experiment(tmp_path / "study")
-    assert loaded.frame()["status"].value_counts().to_dict() == {"ok": 30, "missing": 6}
+    assert loaded.frame()["status"].value_counts().to_dict() == {"ok": 27, "missing": 9}
     assert loaded.scores().isna().to_numpy().tolist() == [[False, False], [True, True]]
-    assert np.isnan(loaded.losses("wine", 16, "MAP")[2]).all()
+    assert np.isnan(loaded.losses("wine", 16, "stop")).all(axis=1).tolist() == [False, True, True]
 
 
 def test_merged_studies_are_one_study():
