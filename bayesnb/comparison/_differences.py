@@ -33,25 +33,7 @@ def differences(
     over: str = OVER[0],
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Each method less the reference, by set and size, and over sets, as a table.
-
-    ``mean`` and its 95 % interval are in the metric's own sign. ``p_equal`` is the probability that the true difference
-    is at most ``rope``; over sets the probabilities are about most sets. Splits on which one of the two failed are left
-    out, and counted in ``missing``.
-
-    Args:
-        study: An experiment.
-        reference: One of its methods.
-        metric: One of its metrics.
-        rope: The region of practical equivalence: up to this difference two methods are equal.
-        size: Of training sets; None for all.
-        over: How sets are put together: "signed rank", or "hierarchical", which weighs sets by their errors and samples
-            by NUTS, in seconds for each method and size.
-        seed: Of the draws over sets.
-
-    Raises:
-        DataError: for an unknown method, metric or size.
-    """
+    """What ``Experiment.differences`` answers, whose arguments these are."""
     check_rope(rope)
     _require("method", reference, study.methods)
     _require("way to put sets together", over, OVER)
@@ -67,12 +49,13 @@ def differences(
             for method in others if size in (None, own) else ():
                 difference, counts = difference_of(study, data_set, own, method, reference, metric, values)
                 about = data_set, own, method, reference, metric
-                rows.append(_row(about, difference, difference.regions(rope), counts))
+                rows.append(_row(about, difference, difference.interval(), difference.regions(rope), counts))
                 found.setdefault((own, method), []).append((difference, counts))
     for (own, method), parts in sorted(found.items(), key=lambda item: (item[0][0], others.index(item[0][1]))):
         together, counts = _over_sets(parts, rope, over, seed)
         if together is not None:
-            rows.append(_row((ALL_SETS, own, method, reference, metric), together, together.regions, counts))
+            about = ALL_SETS, own, method, reference, metric
+            rows.append(_row(about, together, (together.low, together.high), together.regions, counts))
     return pd.DataFrame(rows, columns=[*COLUMNS, "estimator", *COUNTS])
 
 
@@ -121,13 +104,12 @@ def _over_sets(
     return signed_rank([difference.mean for difference in chosen], rope, seed=seed), counts
 
 
-def _row(about: tuple[str, int, str, str, str], found: Any, regions: Regions, counts: Counts) -> tuple[Any, ...]:
+def _row(about: tuple[Any, ...], found: Any, ends: tuple[float, float], regions: Regions, counts: Counts) -> Any:
     """A row in the metric's own sign: what is worse is above for a loss."""
-    low, high = found.interval()
-    mean = found.mean
+    numbers: tuple[float, ...] = (found.mean, *ends)
     if STUDY_METRICS[about[-1]].higher_is_better:
-        mean, low, high = 0.0 - mean, 0.0 - high, 0.0 - low  # no negative zero
-    return *about, mean, low, high, *regions[::-1], found.estimator, *counts
+        numbers = tuple(0.0 - number for number in (found.mean, *ends[::-1]))  # no negative zero
+    return *about, *numbers, *regions[::-1], found.estimator, *counts
 
 
 def _require(what: str, name: Any, known: Any) -> None:

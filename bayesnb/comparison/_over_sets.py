@@ -6,7 +6,6 @@ A set is one number here, the mean difference of two methods, or that number wit
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -32,28 +31,14 @@ NORMAL = 1e4  # degrees of freedom, from which a Student t is a Normal
 LEAST_ERROR = 1e-3  # of a set in the hierarchical model, in units of a typical difference: two methods may be equal
 
 
-@dataclass(frozen=True)
-class OverSets:
-    """What holds over sets.
+class OverSets(NamedTuple):
+    """The average difference of sets with its 95 % interval, and how probable it is that most lie in each region."""
 
-    Attributes:
-        regions: How probable it is that most new sets lie below, within and above the region of equivalence: the share
-            of posterior draws in which that part is the largest.
-        mean: Posterior mean of the average difference.
-        low: Where its equal-tailed 95 % interval begins.
-        high: Where it ends.
-        estimator: What was computed.
-    """
-
-    regions: Regions
     mean: float
     low: float
     high: float
+    regions: Regions
     estimator: str
-
-    def interval(self) -> tuple[float, float]:
-        """The two ends."""
-        return self.low, self.high
 
 
 def signed_rank(differences: ArrayLike, rope: float = 0.0, *, seed: int) -> OverSets:
@@ -85,9 +70,7 @@ def signed_rank(differences: ArrayLike, rope: float = 0.0, *, seed: int) -> Over
         return np.sum((weights @ which) * weights, axis=1)
 
     below, above = (share(np.heaviside(sign * sums - 2 * rope, 0.5)) for sign in (-1, 1))
-    means = weights @ z
-    low, high = np.quantile(means, [0.025, 0.975])
-    return OverSets(_largest(below, above), float(means.mean()), float(low), float(high), "Bayesian signed rank")
+    return _summary(weights @ z, below, above, "Bayesian signed rank")
 
 
 def _population(bound: Array, unit: Array, observed: tuple[Array, Array, Array]) -> Array:
@@ -157,21 +140,16 @@ def hierarchical(differences: Sequence[Difference], rope: float = 0.0, *, seed: 
         progress_bar=False,
     )
     next_set = stats.t(1.0 + found["tails"], found["average"], np.maximum(found["spread"], np.finfo(float).tiny))
-    low, high = np.quantile(found["average"], [0.025, 0.975]) * unit
-    regions = _largest(next_set.cdf(-rope), next_set.sf(rope))
-    return OverSets(
-        regions,
-        float(found["average"].mean() * unit),
-        float(low),
-        float(high),
-        _name(found, int(about["diverging"].sum())),
-    )
+    name = _name(found, int(about["diverging"].sum()))
+    return _summary(found["average"] * unit, next_set.cdf(-rope), next_set.sf(rope), name)
 
 
-def _largest(below: Array, above: Array) -> Regions:
-    """In which share of draws each of three probabilities is the largest."""
+def _summary(averages: Array, below: Array, above: Array, estimator: str) -> OverSets:
+    """Of draws of the average, and of the probabilities of a new set below and above."""
     counts = np.bincount(np.argmax([below, 1 - below - above, above], axis=0), minlength=3)
-    return Regions(*(counts / len(below)).tolist())
+    low, high = np.quantile(averages, [0.025, 0.975])
+    regions = Regions(*(counts / len(below)).tolist())
+    return OverSets(float(averages.mean()), float(low), float(high), regions, estimator)
 
 
 def _name(found: Mapping[str, Array], diverged: int) -> str:

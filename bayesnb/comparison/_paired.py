@@ -90,9 +90,9 @@ def crossed(rows: ArrayLike, size: int, pool: int, *, skewed: bool) -> Differenc
         skewed: Whether the scores of rows have long tails, as a log loss has, and an error or a Brier score has not.
     """
     rows = _finite(rows, 2)
-    (splits, tests), q = rows.shape, size / (pool - size) if size < pool else np.inf
-    if min(splits, tests) < 2 or q == np.inf:
-        return _without(rows, splits if q < np.inf else 1)
+    (splits, tests), q = rows.shape, size / (pool - size)
+    if min(splits, tests) < 2:
+        return _without(rows, "one split" if splits < 2 else "one test row")
     train, test = rows.mean(axis=1), rows.mean(axis=0)
     left = rows - train[:, None] - test + rows.mean()
     m_e = np.sum(left**2) / ((splits - 1) * (tests - 1))
@@ -122,15 +122,14 @@ def corrected(splits: ArrayLike, ratio: float) -> Difference:
     """
     splits = _finite(splits, 1)
     if len(splits) < 2:
-        return _without(splits, 1)
+        return _without(splits, "one split")
     variance = np.var(splits, ddof=1) * (1 / len(splits) + ratio)
     return Difference(float(splits.mean()), float(np.sqrt(variance)), len(splits) - 1, "corrected resampled t")
 
 
-def _without(values: Array, splits: int) -> Difference:
+def _without(values: Array, reason: str) -> Difference:
     """A mean whose error nothing tells."""
-    reason = "no interval: one split" if splits < 2 else "no interval: one test row"
-    return Difference(float(values.mean()), float("nan"), float("nan"), reason)
+    return Difference(float(values.mean()), np.nan, np.nan, f"no interval: {reason}")
 
 
 def _finite(values: ArrayLike, dimensions: int) -> Array:

@@ -91,7 +91,7 @@ def test_crossed_covers_a_linear_statistic_whose_variance_is_known():
 
 
 def test_one_split_has_a_mean_and_no_interval(rows):
-    for found in (crossed(rows[:1], 5, 50, skewed=True), corrected([0.2], 0.5), crossed(rows, 50, 50, skewed=True)):
+    for found in (crossed(rows[:1], 5, 50, skewed=True), corrected([0.2], 0.5)):
         assert np.isnan([*found.interval(), *found.regions(0.1)]).all()
         assert np.isfinite(found.mean)
         assert found.estimator == "no interval: one split"
