@@ -26,6 +26,8 @@ from bayesnb.results._classifier import Classifier
 from bayesnb.results._decisions import decide
 from bayesnb.rows._model_statistics import ModelStatistics
 from bayesnb.rows._sufficient_statistics import follow
+from bayesnb.sensitivity._decide_set import decide_set
+from bayesnb.sensitivity._robustness import robustness
 from bayesnb.sklearn import _settings as settings
 from bayesnb.sklearn._incremental import IncrementalClassifier
 from bayesnb.sklearn._kept_rows import KeptRows, learn_rows
@@ -230,6 +232,14 @@ class NaiveBayesClassifier(IncrementalClassifier):
         rows = self.encoded(X)
         fit = self if class_prior is None else self.with_class_prior(class_prior)
         return np.asarray(fit.fit_.predict_log_proba(rows))
+
+    def predict_set(self, X: Table, s: float = 1.0, prior: str | None = None) -> list[Array]:
+        """For each row the labels that no other dominates, whatever s pseudo-rows contain: ``nb.decide_set``."""
+        return [self.classes_[own] for own in np.asarray(decide_set(self, X, s, prior=prior).sets)]  # type: ignore[arg-type]
+
+    def robustness(self, X: Table, prior: str | None = None) -> Array:
+        """How many pseudo-rows would change the label of each row, [N]: the ``s_star`` of ``nb.robustness``."""
+        return np.asarray(robustness(self, X, prior).s_star)  # type: ignore[arg-type]
 
     def predict_joint_log_proba(self, X: Table) -> Array:
         """log p(y = k, x), [N, K], including multinomial coefficients."""

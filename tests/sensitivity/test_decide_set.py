@@ -128,6 +128,15 @@ def test_an_estimator_and_its_rows():
     assert_array_equal(nb.decide_set(clf, NEW, 2.0).sets, nb.decide_set(clf.fit_, clf.encoded(NEW), 2.0).sets)
 
 
+def test_an_estimator_names_its_labels():
+    clf = nb.NaiveBayesClassifier(method="posterior", likelihoods="categorical").fit(X, np.array(["a", "b", "c"])[Y])
+    found, sets = clf.predict_set(NEW, 2.0), nb.decide_set(clf, NEW, 2.0).sets
+    assert [set(own) for own in found] == [
+        {name for name, there in zip("abc", own, strict=True) if there} for own in sets
+    ]
+    assert_array_equal(clf.robustness(NEW), nb.robustness(clf, NEW).s_star)
+
+
 @pytest.mark.slow
 def test_inside_jit_and_vmap():
     expected = nb.decide_set(POST, NEW, 1.5).sets
