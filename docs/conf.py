@@ -62,7 +62,8 @@ add_module_names = False
 
 # what other packages define is named, without a link: their pages are elsewhere
 nitpick_ignore_regex = [
-    ("py:.*", r"(collections|jax|numpy|numpyro|pandas|sklearn|matplotlib)\..*|DataError|.*\.(Choice|PairStatistics)")
+    ("py:.*", r"(collections|jax|numpy|numpyro|pandas|sklearn|matplotlib)\..*|DataError"),
+    ("py:.*", r".*\.(Choice|PairStatistics|Asked|Summary|RowSample)"),
 ]
 
 # tutorials run while the site is built, and a cell that raises ends the build
