@@ -10,8 +10,8 @@ import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import takewhile
-from typing import Any, Self
+from itertools import chain, takewhile
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -178,7 +178,7 @@ class Texts:
     num_numbers: int = 0
     dates: bool = True
 
-    def join(self, other: Self) -> Self:
+    def join(self, other: Texts) -> Texts:
         """The texts of both."""
         if other.before == () and _extends(other.dictionary, self.dictionary):
             counts = other.counts.copy()
@@ -194,7 +194,7 @@ class Texts:
         return in_one_spelling(self.dictionary.filter(pa.array(self.counts > 0)))
 
     @cached_property
-    def closed(self) -> Self:
+    def closed(self) -> Texts:
         """The same with all texts among those before."""
         used = self.shown
         numbers = self.num_numbers + int(self.counts[self.counts > 0][match(used, MEANT)].sum())
@@ -211,9 +211,9 @@ class Texts:
 
 def _compact(most: float, *parts: tuple[pa.Array, ...] | None) -> tuple[pa.Array, ...] | None:
     """All parts, each text once if they are many beside the first part; None if they are too many."""
-    if None in parts:
+    if any(part is None for part in parts):
         return None
-    found = sum(parts, ())
+    found = tuple(chain.from_iterable(part for part in parts if part))
     found = found if sum(map(len, found)) <= 2 * len(found[0]) else (_unique(found),)
     return None if len(found[0]) > most else found
 
@@ -225,7 +225,7 @@ def _unique(parts: tuple[pa.Array, ...]) -> pa.Array:
 class Lookup:
     """The codes of texts among sorted values, by the eight letters after those with which all values begin."""
 
-    def __init__(self, values: Sequence[str]) -> None:
+    def __init__(self, values: Sequence[Any]) -> None:
         self._values = pa.array(values, pa.large_string())
         ends = [value.encode() for value in (*values[:1], *values[-1:])]
         self._start = sum(takewhile(bool, map(operator.eq, *ends))) if ends else 0

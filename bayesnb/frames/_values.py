@@ -32,7 +32,7 @@ def label(value: Any) -> str:
     return str(value)
 
 
-def listing(names: Sequence[str], most: int = 8) -> str:
+def listing(names: Sequence[object], most: int = 8) -> str:
     """The names, quoted and separated by commas; at most the first ``most``, then the number of the rest."""
     shown = ", ".join(f"'{name}'" for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
