@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
+import jax
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -64,5 +64,11 @@ def query(engine, table, folder):
     return ENGINES[engine](str(path))
 
 
-def installed(name):
-    return importlib.util.find_spec(name) is not None
+def assert_alike(found, wanted):
+    """Statistics are the same to 1e-9 of their size, or of one."""
+    assert jax.tree.structure(found) == jax.tree.structure(wanted)
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        finite = np.isfinite(other)
+        np.testing.assert_array_equal(np.isfinite(one), finite)
+        off = np.abs(one[finite] - other[finite]) / np.maximum(np.abs(other[finite]), 1.0)
+        assert off.max(initial=0.0) < 1e-9

@@ -1,21 +1,10 @@
-import jax
 import numpy as np
 import pytest
 
 import bayesnb as nb
 from bayesnb.files.engines._engine_counts import count_query
 from bayesnb.files.engines._engine_schema import describe_query
-from tests.files.engines.tables import ENGINES, LIKELIHOODS, make_table, query
-
-
-def assert_alike(found, wanted):
-    """Statistics are the same to 1e-9 of their size, or of one."""
-    assert jax.tree.structure(found) == jax.tree.structure(wanted)
-    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
-        finite = np.isfinite(other)
-        np.testing.assert_array_equal(np.isfinite(one), finite)
-        off = np.abs(one[finite] - other[finite]) / np.maximum(np.abs(other[finite]), 1.0)
-        assert off.max(initial=0.0) < 1e-9
+from tests.files.engines.tables import ENGINES, LIKELIHOODS, assert_alike, make_table, query
 
 
 @pytest.mark.parametrize("engine", ENGINES)

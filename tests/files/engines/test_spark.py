@@ -1,0 +1,48 @@
+"""Spark, through the same expressions; one session takes a minute."""
+
+import shutil
+import sys
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import bayesnb as nb
+from bayesnb.files.engines._engine_counts import count_query
+from bayesnb.files.engines._engine_schema import describe_query
+from tests.files.engines.tables import LIKELIHOODS, assert_alike, make_table
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(scope="module")
+def spark():
+    if shutil.which("java") is None:
+        pytest.skip("Java is not installed")
+    sql = pytest.importorskip("pyspark.sql", reason="pyspark is an extra")
+    options = {
+        "ui.enabled": "false",
+        "driver.memory": "1g",
+        "sql.shuffle.partitions": "2",
+        "pyspark.python": sys.executable,
+    }
+    builder = sql.SparkSession.builder.master("local[2]")
+    for name, value in options.items():
+        builder = builder.config(f"spark.{name}", value)
+    session = builder.getOrCreate()
+    yield session
+    session.stop()
+
+
+def test_statistics_and_predictions_are_those_in_memory(spark, tmp_path):
+    table = make_table(400)
+    pq.write_table(table, tmp_path / "rows.parquet")
+    query = spark.read.parquet(str(tmp_path / "rows.parquet"))
+    schema, queries = describe_query(query, "label", LIKELIHOODS, None)
+    assert_alike(count_query(schema, queries).blocks, schema.count(table).blocks)
+    clf = nb.fit_table(table, "label", LIKELIHOODS, dependence=False)
+    found = nb.predict_table(clf, query, keep=["id"]).toArrow().sort_by("id")
+    rows = table.sort_by("id").drop_columns(["label"]).to_pandas()
+    probs = np.column_stack([found[name] for name in ("p(a)", "p(bé)", "p(c')")])
+    np.testing.assert_allclose(probs, clf.predict_proba(rows), rtol=0, atol=1e-9)
+    assert found["prediction"].to_pylist() == clf.predict(rows).tolist()
