@@ -75,7 +75,7 @@ from .rows._model_statistics import merge as merge
 from .rows._model_statistics import subtract as subtract
 from .rows._sufficient_statistics import sufficient_statistics as sufficient_statistics
 from .sensitivity._decide_set import decide_set as decide_set
-from .sensitivity._prior_gradient import prior_gradient as prior_gradient
+from .sensitivity._prior_sensitivity import prior_gradient as prior_gradient
 from .sensitivity._prior_sensitivity import prior_sensitivity as prior_sensitivity
 from .sensitivity._robustness import robustness as robustness
 from .sklearn._estimator import NaiveBayesClassifier as NaiveBayesClassifier

@@ -21,8 +21,14 @@ from bayesnb.numerics._log_prob import logsumexp
 from bayesnb.results._bounds import check_question, class_weights, sites_of
 from bayesnb.results._classifier import Posterior
 from bayesnb.results._decisions import check_costs
-from bayesnb.sensitivity._dominance import classes_of_rows, others_of_rows, smallest_margin
-from bayesnb.sensitivity._posterior_rows import by_rows, is_exact, take_alone
+from bayesnb.sensitivity._dominance import (
+    by_rows,
+    classes_of_rows,
+    is_exact,
+    others_of_rows,
+    smallest_margin,
+    take_alone,
+)
 
 
 @pytree

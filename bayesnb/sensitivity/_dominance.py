@@ -19,9 +19,12 @@ from typing import Any, NamedTuple, Self
 import jax
 import jax.numpy as jnp
 
+from bayesnb.arrays._compute import compute_in_threads
 from bayesnb.arrays._placement import Array
 from bayesnb.results._bounds import Site, sum_outer
+from bayesnb.results._classifier import Posterior
 from bayesnb.results._pseudo_rows import codes_of, pseudo_counts, share_of
+from bayesnb.results._unwrap import unwrap_pipeline
 
 GRID = 16
 """Intervals of the shares among which the smallest phi is sought where it may have several minima."""
@@ -183,3 +186,34 @@ def _stationary(phi: Callable[[Array], Array], first: Array, last: Array, start:
         return (state[3] > enough).any() & (state[4] < MOST_STEPS)
 
     return jax.lax.while_loop(go_on, step, (first, last, jnp.clip(start, first, last), ones, 0))[2]
+
+
+# the exact posterior behind a fit, and its rows
+
+
+def take_posterior(given: Any, X: Any, what: str) -> tuple[Posterior, Any]:
+    """The posterior of a fit, an estimator or a pipeline, and its rows. ValueError unless it is exact."""
+    fit, X, _ = unwrap_pipeline(given, X)
+    if not isinstance(fit, Posterior):
+        raise ValueError(
+            f"{what} asks what pseudo-rows would change, and only an exact posterior says: take nb.fit_posterior, or "
+            f'NaiveBayesClassifier with its default method or method="posterior", got {type(fit).__name__}'
+        )
+    return fit, X
+
+
+def take_alone(given: Any, X: Any, what: str) -> tuple[Posterior, Any, bool]:
+    """The same without the dependence that an average adds, and whether there was some."""
+    fit, X = take_posterior(given, X, what)
+    return getattr(fit, "alone", fit), X, hasattr(fit, "alone")
+
+
+def is_exact(sites: dict[str, Site]) -> bool:
+    """True if pseudo-rows of all blocks are counts."""
+    return all(site.content is None for site in sites.values())
+
+
+def by_rows(function: Callable[..., Any], sites: dict[str, Site], args: tuple[Any, ...], arrays: Any) -> Any:
+    """``function(sites, *args, arrays)`` of checked rows, whose counts of all classes are in memory block by block."""
+    numbers = sum(x.shape[1] for x in arrays.values()) * args[0][0].shape[0]
+    return compute_in_threads(function, (sites, *args), arrays, numbers)

@@ -17,8 +17,15 @@ from bayesnb.arrays._placement import Node, promote_dtypes, pytree
 from bayesnb.arrays._typing import Array, Rows
 from bayesnb.results._bounds import check_question, class_weights, sites_of
 from bayesnb.results._classifier import Posterior
-from bayesnb.sensitivity._dominance import MOST_STEPS, classes_of_rows, others_of_rows, smallest_margin
-from bayesnb.sensitivity._posterior_rows import by_rows, is_exact, take_alone
+from bayesnb.sensitivity._dominance import (
+    MOST_STEPS,
+    by_rows,
+    classes_of_rows,
+    is_exact,
+    others_of_rows,
+    smallest_margin,
+    take_alone,
+)
 
 FEWEST, MOST = 1e-12, 1e12
 """Pseudo-rows that count as none, and as many as one likes."""
