@@ -154,6 +154,11 @@ CALLS = {
     ),
     "stream": lambda r: nb.stream(MODEL, [(r.X, r.y)], progress_bar=False),
     "infer_likelihoods": lambda r: nb.infer_likelihoods(pd.DataFrame(np.asarray(r.X["size"]), columns=["a", "b"])),
+    "decide_set": lambda r: nb.decide_set(nb.fit_posterior(KINDS, r.X["kind"], r.y), r.X["kind"]),
+    "robustness": lambda r: nb.robustness(nb.fit_posterior(KINDS, r.X["kind"], r.y), r.X["kind"]),
+    "prior_sensitivity": lambda r: nb.prior_sensitivity(nb.fit_posterior(MODEL, r.X, r.y)),
+    "prior_gradient": lambda r: nb.prior_gradient(nb.fit_posterior(MODEL, r.X, r.y), r.X),
+    "predict_bounds": lambda r: nb.fit_posterior(KINDS, r.X["kind"], r.y).predict_bounds(r.X["kind"]),
     "sample": lambda r: nb.fit_posterior(MODEL, r.X, r.y).sample(key(), 3),
     "generate": lambda r: nb.fit_posterior(MODEL, r.X, r.y).generate(key=key(), num_rows=4),
     "predict_interval": lambda r: nb.fit_posterior(MODEL, r.X, r.y).predict_interval(r.X, key=key(), num_draws=16),
@@ -175,7 +180,12 @@ FILES = {
     "predict_table",
     "describe_table",
     "no_rows",
-}  # of paths, with no array: the examples of their docstrings
+    "experiment",
+    "load_experiment",
+    "merge_experiments",
+    "methods",
+    "forward",
+}  # of paths, or of many fits on the host: their own tests, and the examples of their docstrings
 
 
 def test_every_function_is_called():
