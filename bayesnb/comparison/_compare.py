@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bayesnb.comparison import _metrics as metrics
-from bayesnb.comparison._cells import Cell, Place
 from bayesnb.comparison._contestants import read_methods
 from bayesnb.comparison._data_sets import DataSet
 from bayesnb.comparison._designs import RESPLIT, Design
@@ -17,6 +16,7 @@ from bayesnb.comparison._journal import Journal
 from bayesnb.comparison._methods import COMPARED, CURES, NAIVE_BAYES, REFERENCE, check_methods
 from bayesnb.comparison._metrics import METRICS
 from bayesnb.comparison._run import Plan, run
+from bayesnb.comparison._scored_cells import Cell, Place
 from bayesnb.frames._series import Array, DataError
 
 

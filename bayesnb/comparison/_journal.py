@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from bayesnb.arrays._user_warnings import warn
-from bayesnb.comparison._cells import Cell, Place
 from bayesnb.comparison._designs import Design
 from bayesnb.comparison._experiment import Split
+from bayesnb.comparison._scored_cells import Cell, Place
 from bayesnb.frames._series import Array, DataError
 
 CELLS, LOSSES, ABOUT, SPLITS, LOCK = "cells.jsonl", "losses.bin", "study.json", "splits.npz", "lock"

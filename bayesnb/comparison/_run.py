@@ -13,7 +13,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from bayesnb.comparison._cells import Cell, Place, keys_of, score
 from bayesnb.comparison._contestants import Contestant
 from bayesnb.comparison._data_sets import DataSet
 from bayesnb.comparison._designs import Design
@@ -22,6 +21,7 @@ from bayesnb.comparison._foreign import Answer, Failed, Worker, attempt, attempt
 from bayesnb.comparison._journal import Journal
 from bayesnb.comparison._metrics import BY_ROW
 from bayesnb.comparison._nested import Nested, fit_nested, share_statistics
+from bayesnb.comparison._scored_cells import Cell, Place, keys_of, score
 from bayesnb.frames._series import Array
 from bayesnb.model._naive_bayes import NaiveBayes
 

@@ -18,13 +18,13 @@ import numpy as np
 
 from bayesnb import __version__
 from bayesnb.arrays._user_warnings import warn
-from bayesnb.comparison._cells import Place
 from bayesnb.comparison._contestants import read_methods
 from bayesnb.comparison._data_sets import DataSet, read_sets
 from bayesnb.comparison._designs import CROSSED, RESPLIT, Design, Forward, check_sizes, make_design
 from bayesnb.comparison._journal import Journal, open_journal, read_about, read_splits, write_splits
 from bayesnb.comparison._metrics import STUDY_METRICS
 from bayesnb.comparison._run import Plan, run
+from bayesnb.comparison._scored_cells import Place
 from bayesnb.files._progress import progress
 from bayesnb.frames._series import DataError, closest
 from bayesnb.report._study import Experiment

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.comparison._cells import Cell, Place
 from bayesnb.comparison._designs import Design
 from bayesnb.comparison._differences import differences
 from bayesnb.comparison._experiment import Split
@@ -17,6 +16,7 @@ from bayesnb.comparison._journal import Journal
 from bayesnb.comparison._metrics import BY_ROW, LOG_SMALLEST, STUDY_METRICS
 from bayesnb.comparison._over_sets import Friedman, friedman, wilcoxon
 from bayesnb.comparison._run import Plan
+from bayesnb.comparison._scored_cells import Cell, Place
 from bayesnb.fits._closed_form import fit_posterior
 from bayesnb.frames._series import Array, DataError, closest
 from bayesnb.inspection._arviz import elpd_data

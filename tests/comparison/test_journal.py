@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from bayesnb.comparison import _journal as journals
-from bayesnb.comparison._cells import Cell, Place
 from bayesnb.comparison._journal import Journal, open_journal, read_about
+from bayesnb.comparison._scored_cells import Cell, Place
 from bayesnb.frames._series import DataError
 
 ABOUT = {"seed": 0, "design": "crossed", "sets": {"s": {}}}

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
-from bayesnb.comparison._cells import score
+from bayesnb.comparison._scored_cells import score
 
 RNG = np.random.default_rng(0)
 PROBA = RNG.dirichlet([0.5, 1.0, 2.0], size=50)
