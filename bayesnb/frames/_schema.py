@@ -19,7 +19,8 @@ from bayesnb.arrays._cells import dense, is_sparse
 from bayesnb.arrays._user_warnings import warn
 from bayesnb.families import FAMILIES, Family
 from bayesnb.families._open_categorical import count_codes
-from bayesnb.frames._columns import BLOCKS, MISSING, SKIP, SPARSE, Column, Kind, PlainRows
+from bayesnb.frames._columns import BLOCKS, MISSING, SKIP, SPARSE, Column, Kind
+from bayesnb.frames._plain_rows import PlainRows
 from bayesnb.frames._series import Array, DataError, Frame, closest, label, listing
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.rows._sufficient_statistics import ModelStatistics, sufficient_statistics

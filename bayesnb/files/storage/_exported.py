@@ -20,7 +20,8 @@ from bayesnb.arrays._loops import require_jax
 from bayesnb.arrays._placement import on_host, pad_rows
 from bayesnb.arrays._typing import Array, Rows, Table
 from bayesnb.files.storage._results import Source, StorageError, is_named, name_of, read_format
-from bayesnb.frames._columns import Column, PlainRows
+from bayesnb.frames._columns import Column
+from bayesnb.frames._plain_rows import PlainRows
 from bayesnb.numerics._log_prob import logsumexp
 
 HostArray = np.ndarray[Any, Any]
