@@ -10,7 +10,7 @@ from dataclasses import field, replace
 from functools import singledispatch
 from io import BytesIO
 from numbers import Real
-from typing import Any, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -26,7 +26,15 @@ from bayesnb.rows._arguments import check_factors
 Names = tuple[Any, ...]
 """The labels that the integers 0..K-1 encode, in their order."""
 
-Merged = TypeVar("Merged")
+
+class Mergeable(Protocol):
+    """What merges with its like: statistics, and schemas of tables."""
+
+    def merge(self, other: Self) -> Self:
+        """What holds for the rows of both."""
+
+
+Merged = TypeVar("Merged", bound=Mergeable)
 
 NO_PARTS = "merge takes the statistics of one part or more, got none: begin with nb.no_rows(model)"
 

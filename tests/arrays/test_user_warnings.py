@@ -1,5 +1,6 @@
 """Warnings point at the user's line, once a call and once a cross-validation."""
 
+import os
 import subprocess
 import sys
 import warnings
@@ -13,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 import bayesnb as nb
 from tests.arrays.named_houses import FRAME, Y
 
+ROOT = Path(nb.__file__).parent.parent
 EXTRA = FRAME.assign(more=1.0, colour="red")
 FOLDS = """
 import joblib, sys
@@ -68,7 +70,9 @@ def test_a_cross_validation_says_it_once():
 def test_threads_and_processes_point_at_the_line_that_asked_once_a_process(backend, times, tmp_path):
     program = tmp_path / "folds.py"
     program.write_text(FOLDS)
-    done = subprocess.run([sys.executable, program, backend], capture_output=True, text=True, check=True)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
+    command = [sys.executable, program, backend]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     said = [line for line in done.stderr.splitlines() if "column 'name'" in line]
     lines = [number for number, line in enumerate(FOLDS.splitlines(), 1) if line.endswith("here")]
     assert {line.split(": ")[0] for line in said} == {f"{program}:{number}" for number in lines}
