@@ -82,20 +82,23 @@ def learn_powers(groups: Sequence[Group]) -> tuple[Array, list[Group]]:
 
 def learn_deviations(table: LeftOutRatios, temperature: float, start: Array | None = None) -> Array:
     """delta [F] at the scale that has the largest evidence."""
-    delta, found = np.zeros(table.num_features) if start is None else start, []
+    delta, least, found = np.zeros(table.num_features) if start is None else start, -np.inf, []
     for scale in SCALES:
-        log_evidence, delta = _at_scale(table, temperature, scale, delta)
+        log_evidence, delta = _at_scale(table, temperature, scale, delta, least)
         found.append((log_evidence, delta))
-        if log_evidence < found[0][0] - TOO_LOW:
+        least = found[0][0] - TOO_LOW
+        if log_evidence < least:
             break
     return max(found, key=itemgetter(0))[1]
 
 
-def _at_scale(table: LeftOutRatios, temperature: float, scale: float, start: Array) -> tuple[float, Array]:
+def _at_scale(
+    table: LeftOutRatios, temperature: float, scale: float, start: Array, least: float
+) -> tuple[float, Array]:
     """The log evidence of a scale by Laplace's approximation, up to a constant, and the mode of delta under it.
 
-    That of forests has the widest scale: a power near 0, as where nothing depends, is no reason for wide powers of all
-    features.
+    A search that cannot find the ``least`` evidence is given up: -inf. The scale of forests is the widest: a power near
+    0, as where nothing depends, is no reason for wide powers of all features.
     """
     scales = np.full(len(start), scale)
     if table.forest is not None:
@@ -111,7 +114,9 @@ def _at_scale(table: LeftOutRatios, temperature: float, scale: float, start: Arr
 
     if len(start) <= MOST_NEWTON:
         smallest_gain = max(SMALLEST_GAIN, SMALLEST_GAIN_A_ROW * float(table.weight.sum()))
-        value, mode, curvature = _newton(loss, hessian, start, smallest_gain)
+        value, mode, curvature = _newton(loss, hessian, start, smallest_gain, scales, -least)
+        if curvature is None:
+            return -np.inf, mode
         return -value - 0.5 * float(np.linalg.slogdet(scales[:, None] * curvature * scales)[1]), mode
     bounds = scipy.optimize.Bounds(np.full(len(start), -1.0), np.full(len(start), np.inf))
     best = scipy.optimize.minimize(lambda at: loss(at)[:2], start, jac=True, method="L-BFGS-B", bounds=bounds)
@@ -120,16 +125,25 @@ def _at_scale(table: LeftOutRatios, temperature: float, scale: float, start: Arr
 
 
 def _newton(
-    loss: Callable[[Array], Loss], hessian: Callable[[Array], Array], delta: Array, smallest_gain: float
-) -> tuple[float, Array, Array]:
+    loss: Callable[[Array], Loss],
+    hessian: Callable[[Array], Array],
+    delta: Array,
+    smallest_gain: float,
+    scales: Array,
+    most: float,
+) -> tuple[float, Array, Array | None]:
     """The minimum of a convex loss over delta >= -1, the mode, and the second derivatives near it.
 
-    Newton's method on the features that are not held at the bound; Bertsekas, Projected Newton methods (1982).
+    Newton's method on the features that are not held at the bound; Bertsekas, Projected Newton methods (1982). None for
+    the derivatives if the minimum is more than ``most``: the curvature is ``scales`` [F] to the power of -2 at least.
     """
     here = loss(delta)
     for _ in range(MOST_STEPS):
         value, gradient, probs = here
-        curvature, free = hessian(probs), ~((delta <= -1.0) & (gradient > 0.0))
+        free = ~((delta <= -1.0) & (gradient > 0.0))
+        if value - 0.5 * float(np.square(scales * gradient) @ free) > most:
+            return value, delta, None
+        curvature = hessian(probs)
         step = np.zeros_like(delta)
         step[free] = np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
         gain, length = 0.5 * float(gradient @ step), 1.0

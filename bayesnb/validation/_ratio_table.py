@@ -79,7 +79,9 @@ class LeftOutRatios:
 
     def select(self, features: Array, factors: Array) -> LeftOutRatios:
         """The table with some of the features, [F] or a mask, and their ratios times these factors."""
-        return replace(self, ratios=self.ratios[:, :, features] * factors.astype(self.ratios.dtype))
+        ratios = np.take(self.ratios, np.arange(self.ratios.shape[2])[features], axis=2)  # faster than by a mask
+        ratios *= factors.astype(ratios.dtype)
+        return replace(self, ratios=ratios)
 
     def joint(self, powers: Array, rows: slice = slice(None)) -> Array:
         """The log odds of the other classes under powers [F], [N, K-1]."""

@@ -72,6 +72,23 @@ def test_a_search_from_another_start_finds_the_same(table, rng):
         assert_allclose(learn_deviations(table, temperature, start), cold, atol=2e-3)
 
 
+def test_only_a_scale_without_the_evidence_is_given_up(monkeypatch, table):
+    steps, hessian = [], type(table).hessian
+    monkeypatch.setattr(type(table), "hessian", lambda *args: steps.append(1) or hessian(*args))
+    temperature, start = learn_temperature(table), np.zeros(table.num_features)
+    for scale in SCALES:
+        evidence, mode = module._at_scale(table, temperature, scale, start, -np.inf)
+        most = len(steps)
+        for more in (-50.0, -1.0, -1e-3):
+            again, same = module._at_scale(table, temperature, scale, start, evidence + more)
+            assert again == evidence
+            assert_array_equal(same, mode)
+        steps.clear()
+        assert module._at_scale(table, temperature, scale, start, evidence + 50.0)[0] == -np.inf
+        assert len(steps) < most
+        steps.clear()
+
+
 def test_groups_learn_by_themselves_and_are_averaged(rng):
     """Two of features that overlap, each with multiples of its features; the forests' ratio is in both."""
     whole, y = make_table(rng, num_rows=150), rng.integers(0, 4, 150)
