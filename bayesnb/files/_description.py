@@ -78,10 +78,6 @@ class Description(EncodedRows):
             "columns": [[column.name, column.kind, [*map(label, column.values)]] for column in self.schema.used],
         } | {name: own for name, own in (("weight", self.weight), ("schema", self.key)) if own is not None}
 
-    def check(self, schema: pa.Schema, place: str) -> None:
-        del place
-        self.schema.require(schema.names)
-
     def find_classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, None]:
         del num_classes, classes
         return len(self.classes), None
@@ -193,7 +189,7 @@ def _classes_of(target: Summary) -> tuple[Any, ...]:
     """
     name, rows, distinct = target.name, target.num_cells, target.distinct
     if rows == 0:
-        raise DataError(f"the target '{name}' has nothing in it; choose another with --target")
+        raise DataError(f"the target '{name}' has nothing in it; choose another, target=... or --target")
     if target.values is not None and distinct == 1:
         raise DataError(f"the target '{name}' has one class only, '{label(*target.values.tolist())}'")
     shown = f"{distinct}" if target.values is not None else f"more than {limits.MOST_VALUES:,}"

@@ -19,10 +19,10 @@ from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._memory import in_words
 from bayesnb.families import Family
 from bayesnb.files._progress import logger
-from bayesnb.files.sources._source import RowBatch, Source, read_ahead, row_batch
+from bayesnb.files.sources._source import RowBatch, Source, read_ahead, require_columns, row_batch
 from bayesnb.frames._choices import choose_kinds
 from bayesnb.frames._columns import SKIP
-from bayesnb.frames._series import Array, DataError, as_series, closest, listing, numbers, sort_of
+from bayesnb.frames._series import Array, DataError, as_series, numbers, sort_of
 from bayesnb.frames._summaries import Summary, summarise_column
 from bayesnb.frames._texts import factorise
 from bayesnb.rows._part import ODD, lowest_hashes
@@ -123,10 +123,7 @@ class Asked(NamedTuple):
 def ask(source: Source, target: str | None, likelihoods: Any, weight: str | None) -> Asked:
     """The same for a source, checked against its columns; DataError if they do not fit."""
     target = source.names[-1] if target is None else target
-    for name in (target, *filter(None, [weight])):
-        if name not in source.names:
-            hint = closest(name, source.names) or f"; its columns are {listing(source.names)}"
-            raise DataError(f"{source.title} has no column '{name}'{hint}")
+    require_columns(source.title, source.names, [target, *filter(None, [weight])])
     if weight == target:
         raise DataError(f"column '{target}' cannot be the target and the weight")
     if isinstance(likelihoods, Mapping) and target in likelihoods:

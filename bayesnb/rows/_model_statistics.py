@@ -135,7 +135,10 @@ class ModelStatistics(Node):
         """
         import bayesnb as nb
 
-        found = nb.load(content)
+        try:
+            found = nb.load(content)
+        except nb.StorageError as error:
+            raise nb.StorageError(f"these bytes are no statistics that to_bytes gave: {error}") from error
         if not isinstance(found, cls):
             raise nb.StorageError(f"the content is a {type(found).__name__}, expected {cls.__name__}")
         return found

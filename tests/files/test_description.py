@@ -242,7 +242,7 @@ def test_no_batch_is_kept_of_a_file_that_will_not_fit(tmp_path, monkeypatch):
     table = pa.table({"x": np.arange(40_000) % 977 / 4, "y": ["a", "b"] * 20_000})
     pq.write_table(table, tmp_path / "rows.parquet")
     monkeypatch.setattr(limits, "KEPT_BYTES", 400_000)  # the first quarter of the rows would, all of them take more
-    monkeypatch.setattr(limits, "TABLE_BATCH_BYTES", 160_000)
+    monkeypatch.setattr(limits, "BATCH_BYTES", 160_000)
     seen = []
     monkeypatch.setattr(description, "row_batch", lambda *of: seen.append(of) or row_batch(*of))
     describe(open_data(str(tmp_path / "rows.parquet")), "y")

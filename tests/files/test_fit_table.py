@@ -250,7 +250,7 @@ def test_a_stopped_fit_goes_on_where_it_was(path, tmp_path, monkeypatch):
     file = tmp_path / path.name
     file.write_bytes(path.read_bytes())
     monkeypatch.setattr(limits, "CSV_BLOCK_BYTES", 400)
-    monkeypatch.setattr(limits, "TABLE_BATCH_BYTES", 8 * 6 * 10)
+    monkeypatch.setattr(limits, "BATCH_BYTES", 8 * 6 * 10)
     monkeypatch.setattr(limits, "KEPT_BYTES", 0)
     options = {"likelihoods": {"name": "skip"}, "temper": False}
     whole = nb.fit_file(file, **options)

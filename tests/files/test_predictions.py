@@ -104,7 +104,6 @@ PROBA = ["p(no)", "p(so)", "p(yes)"]
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
     """Batches of a few rows."""
-    monkeypatch.setattr(limits, "TABLE_BATCH_BYTES", 8 * 5 * 30)
     monkeypatch.setattr(limits, "BATCH_BYTES", 8 * 5 * 30)
     monkeypatch.setattr(limits, "CSV_BLOCK_BYTES", 1500)
 

@@ -157,7 +157,7 @@ def test_a_stream_that_is_read_once_may_have_any_size(monkeypatch):
 
 
 def test_a_count_that_was_stopped_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(limits, "TABLE_BATCH_BYTES", 8 * 6 * 30)
+    monkeypatch.setattr(limits, "BATCH_BYTES", 8 * 6 * 30)
     schema = describe_table(frame(), "kind")
     whole = schema.count(frame())
     with monkeypatch.context() as changed:
@@ -203,7 +203,7 @@ def test_schemas_that_differ(part, options, message):
          "the data frame, row 8: column 'colour' holds 'green', which is not in the schema: describe this part too"),
         (change(kind=["wasp" if i == 9 else "ant" for i in range(ROWS)]), "row 10: column 'kind' holds 'wasp', which"),
         (change(legs="four"), "row 1: column 'legs' holds text, 'four'"),
-        (frame().drop(columns="legs"), "the rows have no column 'legs'"),
+        (frame().drop(columns="legs"), "the data frame has no column 'legs'"),
         (change(size=np.inf), "row 1: column 'size' holds an infinite number"),
     ],
 )  # fmt: skip
@@ -322,3 +322,7 @@ def test_statistics_of_something_else():
         nb.ModelStatistics.from_bytes(file.getvalue())
     with pytest.raises(nb.StorageError, match="expected a path, bytes, or a file open for reading"):
         nb.ModelStatistics.from_bytes(3)
+    with pytest.raises(
+        nb.StorageError, match=r"these bytes are no statistics that to_bytes gave: .*not a bayesnb file$"
+    ):
+        nb.ModelStatistics.from_bytes(b"hello")

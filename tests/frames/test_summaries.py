@@ -101,7 +101,7 @@ def test_numbers_that_floats_hold_stay_numbers():
 
 def test_a_later_block_with_such_a_number_makes_the_column_text(monkeypatch):
     monkeypatch.setattr(limits, "CSV_BLOCK_BYTES", 50)
-    monkeypatch.setattr(limits, "TABLE_BATCH_BYTES", 8 * 2 * 2)
+    monkeypatch.setattr(limits, "BATCH_BYTES", 8 * 2 * 2)
     pq.write_table(pa.table({"x": SMALL, "label": pa.array(LABELS, pa.int64())}), "rows.parquet")
     write("rows.csv", x=SMALL, label=LABELS)
     assert frame_of("rows.parquet")["label"].tolist() == [str(label) for label in LABELS]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,10 +12,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
-from bayesnb.files.sources._csv import TEXT
-from bayesnb.files.sources._source import Position, RowBatch, RowBlock, Source, StreamError, at, at_row, read_ahead
-from bayesnb.frames._series import Array, plain_text
-from bayesnb.frames._texts import is_text
+from bayesnb.files.sources._source import (
+    Position,
+    RowBatch,
+    RowBlock,
+    Source,
+    StreamError,
+    at,
+    at_row,
+    read_ahead,
+    require_columns,
+)
+from bayesnb.frames._series import Array, as_series, plain_text
+from bayesnb.frames._texts import NUMBER, factorise, is_text, match
+from bayesnb.frames._values import FLAGS, why_text
 from bayesnb.rows._labelled_rows import Specification
 
 
@@ -50,10 +59,6 @@ class EncodedRows(ABC):
         """What a checkpoint must match to be valid, as JSON."""
 
     @abstractmethod
-    def check(self, schema: pa.Schema, place: str) -> None:
-        """Raise StreamError unless a file of this schema, called ``place``, has these columns, with usable types."""
-
-    @abstractmethod
     def find_classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, list[Any] | None]:
         """K, and the labels that 0..K-1 encode (None if they are integers), given what the user declared."""
 
@@ -84,7 +89,7 @@ class EncodedRows(ABC):
             if index >= start.part:
                 first = start.row if index == start.part else 0
                 with at(f"{part.name} cannot be read"):
-                    for batch in part.batches(self.names, first, self.texts, self.check):
+                    for batch in part.batches(self.names, first, self.texts):
                         labelled = self.labelled(batch)
                         if not labelled.rows.num_rows:
                             continue
@@ -112,6 +117,7 @@ class ColumnChoice(EncodedRows):
         lists: For each block a list of features for each array that it takes.
         label: The column of labels.
         weight: The column of weights, or None.
+        text: Whether the labels are text; in files without types, whether the first ones are.
     """
 
     source: Source
@@ -119,6 +125,7 @@ class ColumnChoice(EncodedRows):
     lists: dict[str, tuple[list[str], ...]]
     label: str
     weight: str | None
+    text: bool = False
 
     @classmethod
     def choose(cls, model: Specification, source: Source, label: str | None, columns: Any, weight: Any) -> Self:
@@ -143,7 +150,12 @@ class ColumnChoice(EncodedRows):
         for name in (label, weight):
             if name in chosen.features:
                 raise ValueError(f"column {name!r} is a feature as well as the label or the weight")
-        return chosen
+        with at(f"{source.title} cannot be read"):
+            require_columns(source.title, schema.names, chosen.names)
+            kind = schema.field(label).type
+            if types.is_null(kind):
+                kind = next((batch.rows[label].type for batch in source.batches([label], some=False)), kind)
+        return replace(chosen, text=is_text(kind))
 
     @property
     def features(self) -> list[str]:
@@ -161,38 +173,16 @@ class ColumnChoice(EncodedRows):
         return [*self.features, *self.targets]
 
     @property
-    def choices(self) -> dict[str, list[pa.DataType]]:
-        """The types that each column may have in files without types; whole numbers may be followed by fractions."""
-        labels = [pa.int64(), pa.float64(), pa.bool_(), TEXT]
-        return {name: [pa.float64(), pa.bool_()] for name in self.names} | {self.label: labels}
+    def texts(self) -> list[str]:
+        return [self.label] if self.text else []
 
     def description(self) -> Any:
         return {"columns": self.lists, "label": self.label, "weight": self.weight}
 
-    def check(self, schema: pa.Schema, place: str) -> None:
-        names = Counter(schema.names)
-        for name in self.names:
-            if names[name] != 1:
-                found = f"{names[name]} columns" if names[name] else "no column"
-                raise StreamError(f"{place} has {found} {name!r}, its columns are {list(names)}")
-            held = schema.field(name).type
-            kind = held.value_type if types.is_dictionary(held) else held
-            whole = types.is_integer(kind) or types.is_boolean(kind) or types.is_null(kind)
-            if name != self.label and not (whole or types.is_floating(kind) or types.is_decimal(kind)):
-                advice = "integer codes, numbers such as 1.5 for 1,5, or the file to nb.fit_file, which encodes text"
-                advice = advice if is_text(kind) else "numbers, such as days"
-                raise StreamError(
-                    f"{place}: column {name!r} holds {held} where numbers are expected; give {advice}, or leave it out "
-                    "with columns=[...]"
-                )
-            if name == self.label and not (is_text(kind) or whole):
-                raise StreamError(f"{place}: the label column {name!r} holds {held}, expected whole numbers or text")
-
     def find_classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, list[Any] | None]:
         if classes is not None:
             return len(classes), classes
-        text = is_text(self.source.schema.field(self.label).type)
-        if num_classes is not None and not text:
+        if num_classes is not None and not self.text:
             return num_classes, None
         if not all(part.again for part in self.source.parts):
             raise StreamError(
@@ -200,12 +190,16 @@ class ColumnChoice(EncodedRows):
                 "or labels of text, classes=[...]"
             )
         found: set[Any] = set()  # a pass over the labels
-        for part in self.source.parts:
-            with at(f"{part.name} cannot be read"):
-                for batch in part.batches(self.targets, check=self.check):
-                    with at(part.name):
-                        found |= self._labels(batch.rows, text)
-        if not text:
+        with at(f"{self.source.title} cannot be read"):
+            for batch in self.source.batches(self.targets, self.texts, some=False):
+
+                def labels(some: slice, rows: pa.RecordBatch = batch.rows) -> set[Any]:
+                    return self._labels(rows[some])
+
+                place = (batch.part or self.source.parts[0]).name
+                with at_row(place, batch.rows.num_rows, labels, batch.where(place)):
+                    found |= labels(slice(None))
+        if not self.text:
             return max(found, default=0) + 1, None
         if num_classes is not None and num_classes < len(found):
             raise StreamError(f"column {self.label!r} holds {len(found)} labels, num_classes is {num_classes}")
@@ -219,17 +213,15 @@ class ColumnChoice(EncodedRows):
 
         Such a label is allowed in a row of weight zero.
         """
-        weight = None if self.weight is None else _dense([rows.column(self.weight)])[:, 0]
-        y = self._codes(rows.column(self.label), classes, weight)
-        return self._arrays(lambda names: _dense([rows.column(name) for name in names])), y, weight
+        weight = None if self.weight is None else _dense(rows, [self.weight])[:, 0]
+        y = self._codes(self._plain_labels(rows), classes, weight)
+        return self._arrays(lambda names: _dense(rows, names)), y, weight
 
-    def _labels(self, batch: pa.RecordBatch, text: bool) -> set[Any]:
-        """The distinct labels of a batch in rows of positive weight; ValueError unless they are text, if ``text``."""
-        column = plain_text(batch.column(self.label))
-        if is_text(column.type) != text:
-            raise ValueError(f"column {self.label!r} holds {column.type}, which differs from the files before")
+    def _labels(self, rows: pa.RecordBatch) -> set[Any]:
+        """The distinct labels in rows of positive weight."""
+        column = self._plain_labels(rows)
         if self.weight is not None:
-            column = column.filter(pc.greater(_plain(batch.column(self.weight)), 0.0))
+            column = column.filter(pc.greater(_as_numbers(rows, self.weight), 0.0))
         return set(column.unique().to_pylist()) - {None}
 
     def _arrays(self, read: Callable[[list[str]], Array]) -> Any:
@@ -237,21 +229,30 @@ class ColumnChoice(EncodedRows):
         X = {block: parts[0] if len(parts) == 1 else parts for block, parts in arrays.items()}
         return X["x"] if self.single else X
 
+    def _plain_labels(self, rows: pa.RecordBatch) -> pa.Array:
+        """The labels as text, or as whole numbers; ValueError if they are neither."""
+        column = _decoded(rows.column(self.label))
+        kind = column.type
+        if types.is_null(kind):
+            return column.cast(pa.string() if self.text else pa.int64())
+        if is_text(kind) != self.text:
+            held, before = ("text" if text else "numbers" for text in (is_text(kind), self.text))
+            raise ValueError(f"column {self.label!r} holds {held}, and {before} before: give the whole column one type")
+        if is_text(kind) or types.is_integer(kind):
+            return column
+        whole = types.is_floating(kind) and pc.all(pc.equal(column, pc.round(column))).as_py() is not False
+        if not (types.is_boolean(kind) or whole):
+            raise ValueError(f"the label column {self.label!r} holds {kind}, expected whole numbers or text")
+        return column.cast(pa.int64())
+
     def _codes(self, column: pa.Array, classes: Sequence[Any] | None, weight: Array | None) -> Array:
         """Labels as integers 0..K-1; -1 for an unknown label in a row of weight zero."""
-        column = plain_text(column)
-        if types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        if classes is None and is_text(column.type):
-            raise ValueError(f"column {self.label!r} holds text: give its labels as classes=[...]")
         found = column
         if classes is not None:
             try:
                 found = pc.index_in(column, value_set=pa.array(classes, type=column.type))
             except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
                 raise ValueError(f"the classes are {list(classes)}, the label column holds {column.type}") from error
-        if types.is_boolean(found.type) or types.is_null(found.type):
-            found = found.cast(pa.int64())
         if found.null_count == 0:
             return found.to_numpy()
         counts = np.ones(len(column), bool) if weight is None else weight > 0
@@ -267,23 +268,47 @@ class ColumnChoice(EncodedRows):
         return found.fill_null(-1).to_numpy()
 
 
-def _dense(columns: list[pa.Array]) -> Array:
+def _dense(rows: pa.RecordBatch, names: Sequence[str]) -> Array:
     """Columns as a matrix [N, D], in a type that can represent all of them; null becomes NaN."""
-    columns = [_plain(column) for column in columns]
+    columns = [_as_numbers(rows, name) for name in names]
     batch = pa.RecordBatch.from_arrays(columns, names=[str(i) for i in range(len(columns))])
     return batch.to_tensor(null_to_nan=any(column.null_count for column in columns)).to_numpy()
 
 
-def _plain(column: pa.Array) -> pa.Array:
-    if types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if types.is_boolean(column.type):
+def _decoded(column: pa.Array) -> pa.Array:
+    column = plain_text(column)
+    return column.dictionary_decode() if types.is_dictionary(column.type) else column
+
+
+def _as_numbers(rows: pa.RecordBatch, name: str) -> pa.Array:
+    """A column as numbers; in files without types also text of numbers, or of true and false.
+
+    Raises:
+        ValueError: if it is neither, naming what it holds.
+    """
+    column = _decoded(rows.column(name))
+    kind = column.type
+    if types.is_boolean(kind):
         return column.cast(pa.uint8())
-    if types.is_float16(column.type):
+    if types.is_float16(kind):
         return column.cast(pa.float32())
-    if types.is_integer(column.type) or types.is_floating(column.type):
+    if types.is_integer(kind) or types.is_floating(kind):
         return column
-    return column.cast(pa.float64())
+    if types.is_decimal(kind) or types.is_null(kind):
+        return column.cast(pa.float64())
+    held = str(kind)
+    if is_text(kind):
+        positions, texts = factorise(as_series(column))
+        found, odd = texts.to_pylist(), np.flatnonzero(~match(texts, NUMBER))
+        flags = {*found} <= {*FLAGS.values()}
+        if flags or not len(odd):
+            numbers = [*(text == FLAGS["true"] if flags else float(text) for text in found), np.nan]
+            return pa.array(np.array(numbers, np.float64)[positions], from_pandas=True)
+        held = f"{found[odd[0]]!r}, which {why_text(found[odd[0]])}"
+    raise ValueError(
+        f"column {name!r} holds {held}; a model takes numbers, such as codes or days: change the cells, leave the "
+        "column out with columns=[...], or give the source to nb.fit_table, which encodes text"
+    )
 
 
 def _lists(block: str, given: Any, wanted: str) -> tuple[list[str], ...]:

@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -25,8 +25,8 @@ import pyarrow.csv
 from bayesnb.arrays import _limits as limits
 from bayesnb.files.sources._source import RowBatch, format_of, in_sentences, require_kind
 from bayesnb.frames._series import Array, DataError
-from bayesnb.frames._texts import NUMBER, are_numbers, match
-from bayesnb.frames._values import reads_as_number, why_text
+from bayesnb.frames._texts import are_numbers
+from bayesnb.frames._values import reads_as_number
 
 STARTS = "=+-@＝＋－＠"
 """First characters of formulas, in half and full width."""
@@ -56,27 +56,21 @@ class CsvFile:
     Attributes:
         path: Its path.
         names: The names of its columns.
-        schema: The names with the types that the columns must have; null if any type will do.
+        schema: The names with the type null, since any type will do.
         warnings: Sentences about a header that looks wrong.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        missing: Collection[str] = MISSING,
-        types: Mapping[str, pa.DataType] | None = None,
-    ) -> None:
+    def __init__(self, path: Path, missing: Collection[str] = MISSING) -> None:
         """Read the header.
 
         Args:
             path: The file.
             missing: The cells that are missing, apart from spaces around them.
-            types: Types that columns must have.
 
         Raises:
             DataError: if the file cannot be read, is not CSV, is empty, or has two columns of one name.
         """
-        self.path, self._missing, self._types = path, missing, types or {}
+        self.path, self._missing = path, missing
         self.names: list[str] = []
         with in_sentences(path), _open_content(path) as (_, content):
             head = content.read(limits.CSV_HEAD_BYTES)
@@ -102,7 +96,7 @@ class CsvFile:
         twice = [name for name, count in Counter(self.names).items() if count > 1]
         if twice:
             raise DataError(f"'{path}' has more than one column named '{twice[0]}'; is its header line missing?")
-        self.schema = pa.schema([(name, self._types.get(name, pa.null())) for name in self.names])
+        self.schema = pa.schema([(name, pa.null()) for name in self.names])
         numbers = [name for name in self.names if reads_as_number(name)]
         self.warnings: tuple[str, ...] = ()
         # tables of pixels name all columns but the target 0, 1, 2, ...; a stray number suggests that there is no header
@@ -112,12 +106,12 @@ class CsvFile:
     def batches(self, names: Sequence[str], start: int = 0, texts: Collection[str] = ()) -> Iterator[RowBatch]:
         """Yield the named columns of all rows, from the first on, since the place of row ``start`` is unknown.
 
-        A column without a type is text if it is one of ``texts``, which may grow while batches are read, or if a cell
-        of this batch or one before is not an exact number; otherwise it is numbers.
+        A column is text if it is one of ``texts``, which may grow while batches are read, or if a cell of this batch or
+        one before is not an exact number; otherwise it is numbers.
 
         Raises:
-            DataError: naming the line, after the batches before it, if a row is not as wide as the header, quotes do
-                not enclose a whole cell, or a cell does not have the type of its column.
+            DataError: naming the line, after the batches before it, if a row is not as wide as the header, or quotes do
+                not enclose a whole cell.
         """
         del start
         first, line, rest, size = 0, self._line, b"", max(self.path.stat().st_size, 1)
@@ -131,37 +125,16 @@ class CsvFile:
                     line += count_lines(raw)
                     continue
                 self._require_quotes(raw, line)
-                kinds = {
-                    name: self._types.get(name, TEXT if name in texts or name in found else pa.float64())
-                    for name in names
-                }
+                kinds = {name: TEXT if name in texts or name in found else pa.float64() for name in names}
                 rows, num_lines = self._parse(raw, kinds, line), count_lines(raw)
                 lines = partial(self._lines_of_rows, raw, line)
                 if num_lines + (not raw.endswith((b"\r", b"\n"))) == rows.num_rows:  # neither blank lines nor long rows
                     lines = partial(np.arange, line, line + rows.num_rows)
                 if rows.num_rows:
-                    rows = self._convert_texts(rows, kinds, lines)
+                    rows = self._convert_texts(rows, kinds)
                     found |= {name for name in names if rows[name].type == TEXT}
                     yield RowBatch(rows, first, min(file.tell() / size, 1.0), "line", lines)
                 first, line = first + rows.num_rows, line + num_lines
-
-    def infer_types(self, choices: Mapping[str, Sequence[pa.DataType]]) -> dict[str, pa.DataType]:
-        """For each column the first of its choices that fits all cells of the first batch of rows.
-
-        Raises:
-            DataError: if none fits, naming the first cell that does not fit the first choice.
-        """
-        texts = [name for name, kinds in choices.items() if kinds[0] != pa.float64()]
-        batch = next(self.batches([*choices], texts=texts), None)
-        found = {name: kinds[0] for name, kinds in choices.items()}
-        if batch is None:
-            return found
-        for name, kinds in choices.items():
-            column = batch.rows[name]
-            if column.type != kinds[0]:
-                fits = (kind for kind in kinds if convert(column, kind, self._missing, exact=False) is not None)
-                found[name] = next(fits, None) or self._refuse(name, column, kinds[0], batch.numbers)
-        return found
 
     def _parse(self, raw: bytes, kinds: dict[str, pa.DataType], line: int) -> pa.RecordBatch:
         """The rows of a block that begins on a line, with columns that are or may be text as text."""
@@ -177,7 +150,7 @@ class CsvFile:
                 self._require_rows(raw, line)
                 parse = partial(parse, handle=lambda _: "skip")
                 rows = parse(dict.fromkeys(names, TEXT))
-        large = [name for name in names if name not in self._types and _is_large(rows[name])]
+        large = [name for name in names if _is_large(rows[name])]
         if large:
             texts = parse(dict.fromkeys(large, TEXT))
             for name in large:
@@ -195,29 +168,13 @@ class CsvFile:
         )
         return next(iter(table.combine_chunks().to_batches()), pa.RecordBatch.from_pylist([], table.schema))
 
-    def _convert_texts(
-        self, rows: pa.RecordBatch, kinds: dict[str, pa.DataType], lines: Callable[[], Array]
-    ) -> pa.RecordBatch:
+    def _convert_texts(self, rows: pa.RecordBatch, kinds: dict[str, pa.DataType]) -> pa.RecordBatch:
         for position, (name, kind) in enumerate(kinds.items()):
-            column, exact = rows[name], name not in self._types
-            if column.type == TEXT:
-                found = convert(column, kind, self._missing, exact=exact)
-                if found is None and not exact:
-                    self._refuse(name, column, kind, lines)
-                column = convert(column, TEXT, self._missing, exact=True) if found is None else found
-                rows = rows.set_column(position, name, column)
+            if rows[name].type == TEXT:
+                found = None if kind == TEXT else as_numbers(rows[name], self._missing)
+                found = as_texts(rows[name], self._missing) if found is None else found
+                rows = rows.set_column(position, name, found)
         return rows
-
-    def _refuse(self, name: str, column: pa.Array, kind: pa.DataType, lines: Callable[[], Array]) -> NoReturn:
-        """Raise DataError for the first cell that ``convert`` refuses."""
-        cells = [pa.array([cell]).dictionary_encode() for cell in column.dictionary.to_pylist()]
-        code = [convert(cell, kind, self._missing, exact=False) for cell in cells].index(None)
-        cell, row = cells[code].dictionary[0].as_py().strip(), pc.index(column.indices, code).as_py()
-        why = f"which {why_text(cell)}"
-        if not pa.types.is_floating(kind):
-            why = f"expected {'true or false' if pa.types.is_boolean(kind) else 'a whole number'}, as in the first rows"
-        place = f"line {lines()[row]} of '{self.path}'"
-        raise DataError(f"column '{name}' holds '{cell}' on {place}, {why}; change the cell, or leave the column out")
 
     def _lines_of_rows(self, raw: bytes, line: int) -> Array:
         return line + find_rows(raw, self._delimiter)[1]
@@ -323,39 +280,33 @@ def _is_large(column: pa.Array) -> bool:
     return span["min"] is not None and max(-span["min"], span["max"]) >= limits.LARGEST_WHOLE
 
 
-def convert(column: pa.Array, kind: pa.DataType, missing: Collection[str], *, exact: bool) -> pa.Array | None:
-    """Cells that were read as ``TEXT``, converted to a type; missing cells become null.
+def as_texts(column: pa.Array, missing: Collection[str]) -> pa.Array:
+    """Cells that were read as ``TEXT``, without spaces around them and protecting apostrophes; null where missing."""
+    cells, absent = _trimmed(column, missing)
+    quoted = pc.starts_with(cells, "'")
+    read = [as_read(cell) for cell in cells.filter(quoted).to_pylist()]
+    codes = pc.if_else(absent, None, pa.array(np.arange(len(cells), dtype=np.int32)))
+    texts = pc.replace_with_mask(cells, quoted, pa.array(read, pa.string()))
+    return pa.DictionaryArray.from_arrays(codes.take(column.indices), texts)
 
-    Args:
-        column: The cells.
-        kind: The type to convert them to: ``TEXT``, or a type of numbers or booleans.
-        missing: The cells that are missing, apart from spaces around them.
-        exact: Whether to refuse whole numbers that float64 would round.
 
-    Returns:
-        The converted cells, or None if one of them does not have this type.
-    """
-    cells = pc.utf8_trim_whitespace(column.dictionary)  # a column has fewer values than cells
-    absent = pc.is_in(cells, value_set=pa.array([*missing], pa.string()))
-    if kind == TEXT:
-        quoted = pc.starts_with(cells, "'")
-        read = [as_read(cell) for cell in cells.filter(quoted).to_pylist()]
-        codes = pc.if_else(absent, None, pa.array(np.arange(len(cells), dtype=np.int32)))
-        texts = pc.replace_with_mask(cells, quoted, pa.array(read, pa.string()))
-        return pa.DictionaryArray.from_arrays(codes.take(column.indices), texts)
+def as_numbers(column: pa.Array, missing: Collection[str]) -> pa.Array | None:
+    """Cells that were read as ``TEXT`` as numbers, null where missing; None unless all are numbers, and exact ones."""
+    cells, absent = _trimmed(column, missing)
     cells = pc.if_else(absent, None, cells)
+    if not are_numbers(cells.drop_null()).all():
+        return None
     try:
-        if not pa.types.is_floating(kind):
-            return cells.cast(kind).take(column.indices)
-        present = cells.drop_null()
-        if not (are_numbers(present) if exact else match(present, NUMBER)).all():
-            return None
-        numbers = cells.cast(kind).to_numpy(zero_copy_only=False)
+        numbers = cells.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:  # Python reads +1 and digits of other scripts as well
-        if not pa.types.is_floating(kind):
-            return None
         numbers = np.array(["nan" if cell is None else cell for cell in cells.to_pylist()], object).astype(np.float64)
-    return pa.array(numbers, kind, from_pandas=True).take(column.indices)
+    return pa.array(numbers, from_pandas=True).take(column.indices)
+
+
+def _trimmed(column: pa.Array, missing: Collection[str]) -> tuple[pa.Array, pa.Array]:
+    """The distinct cells, of which a column has few, without spaces around them, and whether each is missing."""
+    cells = pc.utf8_trim_whitespace(column.dictionary)
+    return cells, pc.is_in(cells, value_set=pa.array([*missing], pa.string()))
 
 
 def as_written(text: str) -> str:

@@ -26,24 +26,17 @@ class ParquetFile:
 
     warnings: tuple[str, ...] = ()
 
-    def __init__(
-        self,
-        path: Path | str,
-        opener: Callable[[], Any] | None = None,
-        batch_bytes: int = 0,
-    ) -> None:
+    def __init__(self, path: Path | str, opener: Callable[[], Any] | None = None) -> None:
         """Read the footer.
 
         Args:
             path: Its path.
             opener: Opens a file that is not at a path of this machine.
-            batch_bytes: Bytes of a batch if all cells are float64; by default ``limits.BATCH_BYTES``.
 
         Raises:
-            DataError: if the file is not Parquet, is damaged, or has two columns of one name.
+            DataError: if the file is not Parquet, or is damaged.
         """
         self.path, self._opener = path, opener or (lambda: pa.OSFile(str(path)))
-        self._batch_bytes = batch_bytes
         with in_sentences(path, "Parquet"):
             with self._opener() as handle:
                 require_kind(path, handle.read(16), "Parquet")
@@ -60,7 +53,7 @@ class ParquetFile:
             DataError: if a row group is damaged, after the batches before it.
         """
         del texts
-        size = rows_in_batch(names, self._batch_bytes)
+        size = rows_in_batch(names)
         strings = [name for name in names if pa.types.is_string(self.schema.field(name).type)]
         with in_sentences(self.path, "Parquet"), self._open(strings) as file:
             for groups, first, last in _row_groups(file.metadata, size):
@@ -86,9 +79,9 @@ class ParquetFile:
             yield file
 
 
-def rows_in_batch(names: Sequence[str], batch_bytes: int = 0) -> int:
+def rows_in_batch(names: Sequence[str]) -> int:
     """The number of rows in a batch of these columns."""
-    return max((batch_bytes or limits.BATCH_BYTES) // (8 * max(len(names), 1)), 1)
+    return max(limits.BATCH_BYTES // (8 * max(len(names), 1)), 1)
 
 
 def _row_groups(metadata: pq.FileMetaData, size: int) -> Iterator[tuple[list[int], int, int]]:

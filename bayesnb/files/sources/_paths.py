@@ -1,8 +1,7 @@
 """Files and folders at a path, and scikit-learn's data sets, as sources.
 
-``open_data`` reads CSV as numbers and text, and Parquet in its types, but for whole numbers that float64 would round:
-they are text. Text remains encoded: Python sees each distinct text of a batch, never each cell.
-``open_files`` gives a model of one's own the numbers that it asks for.
+CSV is read as numbers and text, and Parquet in its types, but for whole numbers that float64 would round: they are
+text. Text remains encoded: Python sees each distinct text of a batch, never each cell.
 """
 
 from __future__ import annotations
@@ -17,27 +16,13 @@ from urllib.parse import unquote
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.csv
 
-from bayesnb.arrays import _limits as limits
 from bayesnb.files.sources._csv import MISSING, CsvFile
 from bayesnb.files.sources._parquet import ParquetFile
-from bayesnb.files.sources._source import (
-    Part,
-    RowBatch,
-    Source,
-    StreamError,
-    at,
-    format_of,
-    in_sentences,
-    plain_rows,
-    row_batch,
-)
+from bayesnb.files.sources._source import Part, RowBatch, Source, format_of, in_sentences, plain_rows, row_batch
 from bayesnb.frames._series import DataError, closest, numbers, texts
 
 BUILT_IN = ("iris", "wine", "breast_cancer", "digits")
-
-CSV_MISSING = MISSING | {*pa.csv.ConvertOptions().null_values}
 
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 """What Hive writes in a folder's name for a missing value."""
@@ -56,12 +41,16 @@ class KeptFile:
             yield replace(batch, rows=batch.rows.select(list(names)))
 
 
-def open_data(data: str) -> Source:
+def open_data(data: str, missing: Collection[str] = MISSING) -> Source:
     """A CSV or Parquet file, a folder of such files, or one of the data sets that come with scikit-learn.
+
+    All Parquet or all CSV files under a folder are read, sorted by name; folder names such as ``year=2020`` in
+    ``year=2020/part.parquet`` become columns.
 
     Args:
         data: The path of a file or a folder, or one of `iris`, `wine`, `breast_cancer`, `digits`. Write `./iris` for a
             file with one of these names.
+        missing: The cells of CSV files that are missing.
 
     Raises:
         DataError: if the file does not exist, cannot be read, or is not a table.
@@ -74,22 +63,22 @@ def open_data(data: str) -> Source:
     if not exists:
         hint = closest(data, BUILT_IN) or f"; the built-in data sets are {', '.join(BUILT_IN)}"
         raise DataError(f"there is no file '{path}'{hint}")
-    if path.is_dir():
-        return open_files(path, exact=True)
-    file = _open_exact(path)
-    if not file.schema.names:
-        raise DataError(f"'{path}' has no columns")
-    return Source(data, path.stem, file.schema, [_file_part(path, lambda _: file, {}, exact=True)], file.warnings)
-
-
-def _open_exact(path: Path) -> Any:
-    parquet = format_of(path) == "parquet"
-    return ParquetFile(path, batch_bytes=limits.TABLE_BATCH_BYTES) if parquet else CsvFile(path)
+    files = _files_of(path)
+    keys = _folder_keys([file.relative_to(path) for file in files])
+    opener: Any = ParquetFile if format_of(files[0]) == "parquet" else partial(CsvFile, missing=missing)
+    first = opener(files[0])
+    schema = first.schema
+    if not schema.names:
+        raise DataError(f"'{files[0]}' has no columns")
+    for name, value in keys[0].items():
+        schema = schema if name in schema.names else schema.append(pa.field(name, value.type))
+    parts = [_file_part(file, opener, some) for file, some in zip(files, keys, strict=True)]
+    return Source(data, path.stem, schema, parts, first.warnings)
 
 
 def of_frame(name: str, frame: pd.DataFrame) -> Source:
     """A data frame in memory; whole numbers that float64 would round are text."""
-    rows = plain_rows(pa.RecordBatch.from_pandas(frame, preserve_index=False), exact=True)
+    rows = plain_rows(pa.RecordBatch.from_pandas(frame, preserve_index=False))
     file = KeptFile([row_batch(rows, 0, 1.0)], rows.schema)
     return Source(name, name, rows.schema, [Part(f"'{name}'", f"{rows.num_rows} rows", rows.num_rows, lambda: file)])
 
@@ -122,54 +111,17 @@ def as_pandas(batch: RowBatch) -> pd.DataFrame:
     return pd.DataFrame(columns, index)
 
 
-def open_files(path: Path, *, exact: bool = False) -> Source:
-    """The rows of a file, or of all Parquet or all CSV files under a folder, sorted by name.
-
-    Folder names such as ``year=2020`` in ``year=2020/part.parquet`` become columns. With ``exact`` files are read as by
-    ``open_data``.
-    """
-    files, kind = _files_of(path)
-    keys = _folder_keys([file if path.is_file() else file.relative_to(path) for file in files])
-    opener: Any = ParquetFile if kind == "parquet" else partial(CsvFile, missing=CSV_MISSING)
-    opener = _open_exact if exact else opener
-    with at(f"'{path}' cannot be read"):
-        first = opener(files[0])
-        schema = first.schema
-    for name, value in keys[0].items():
-        schema = schema if name in schema.names else schema.append(pa.field(name, value.type))
-    parts = [_file_part(file, opener, some, exact=exact) for file, some in zip(files, keys, strict=True)]
-    return Source(str(path), path.stem, schema, parts, first.warnings)
-
-
-def with_types(source: Source, choices: Mapping[str, Sequence[pa.DataType]]) -> Source:
-    """The source, its columns of CSV files with the first of their choices that fits the first rows of the first file.
-
-    Raises:
-        StreamError: if none fits, naming the cell.
-    """
-    if not source.parts:  # a dataset of no files
-        return source
-    with at(f"{source.title} cannot be read"):
-        first: Any = source.parts[0].open()
-        if not isinstance(first, CsvFile):
-            return source
-        types = first.infer_types({name: choices[name] for name in choices if name in first.names})
-    schema = pa.schema([field.with_type(types.get(field.name, field.type)) for field in source.schema])
-    parts = [replace(part, open=partial(part.open, types=types)) for part in source.parts]  # type: ignore[call-arg]
-    return replace(source, schema=schema, parts=parts)
-
-
-def _file_part(file: Path, opener: Callable[..., Any], keys: Mapping[str, pa.Scalar], *, exact: bool) -> Part:
+def _file_part(file: Path, opener: Callable[[Path], Any], keys: Mapping[str, pa.Scalar]) -> Part:
     """A file at a path of this machine as a part of a source; when it has changed since, it is not opened."""
     mark = _mark(file)
 
-    def open_unchanged(**options: Any) -> Any:
+    def open_unchanged() -> Any:
         with in_sentences(file):
             if _mark(file) != mark:
                 raise DataError(f"'{file}' has changed while the files were read: read them when all are written")
-        return opener(file, **options)
+        return opener(file)
 
-    return Part(f"'{file}'", mark, file.stat().st_size, open_unchanged, keys, exact)
+    return Part(f"'{file}'", mark, file.stat().st_size, open_unchanged, keys)
 
 
 def _mark(file: Path) -> str:
@@ -177,23 +129,20 @@ def _mark(file: Path) -> str:
     return f"{file.name} of {info.st_size} bytes, {info.st_mtime_ns}"
 
 
-def _files_of(path: Path) -> tuple[list[Path], str]:
-    """The files at a path, and whether they are `parquet`, `csv` or `tsv`."""
-    if not path.exists():
-        raise StreamError(f"there is no file or folder '{path}'; pyarrow.dataset.dataset opens what lies elsewhere")
-    files = [path]
-    if not path.is_file():
-        shown = (
-            file for file in path.rglob("*") if not any(p.startswith((".", "_")) for p in file.relative_to(path).parts)
-        )
-        files = sorted(file for file in shown if format_of(file))
-    kinds = {format_of(file) for file in files} - {""}
+def _files_of(path: Path) -> list[Path]:
+    """The files under a folder, of one kind; a file alone is read as CSV unless its name says otherwise."""
+    if not path.is_dir():
+        return [path]
+    shown = (
+        file for file in path.rglob("*") if not any(p.startswith((".", "_")) for p in file.relative_to(path).parts)
+    )
+    files = sorted(file for file in shown if format_of(file))
+    kinds = {format_of(file) for file in files}
     if len(kinds) > 1:
-        raise StreamError(f"'{path}' holds {' and '.join(sorted(kinds))} files: give a folder with files of one kind")
+        raise DataError(f"'{path}' holds {' and '.join(sorted(kinds))} files: give a folder with files of one kind")
     if not kinds:
-        what = "is not a file that ends in" if path.is_file() else "holds no files that end in"
-        raise StreamError(f"'{path}' {what} .parquet, .csv or .tsv")
-    return files, kinds.pop()
+        raise DataError(f"'{path}' holds no files that end in .parquet, .csv or .tsv")
+    return files
 
 
 def _folder_keys(files: Sequence[Path]) -> list[dict[str, pa.Scalar]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -18,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayesnb.frames._series import Array, DataError, Frame, as_series, listing, plain_text, round_floats
+from bayesnb.frames._series import Array, DataError, Frame, as_series, closest, listing, plain_text, round_floats
 from bayesnb.rows._model_statistics import ModelStatistics
 
 Where = Callable[[int], str]
@@ -105,14 +106,14 @@ def read_ahead(items: Generator[Any]) -> Generator[Any]:
             yield item
 
 
-def plain_rows(rows: pa.RecordBatch, as_text: Collection[str] = (), *, exact: bool = False) -> pa.RecordBatch:
+def plain_rows(rows: pa.RecordBatch, as_text: Collection[str] = ()) -> pa.RecordBatch:
     """The rows in types that all functions take, whatever a library has made of numbers and texts.
 
-    With ``exact`` columns of whole numbers are text if float64 would round one, or if later batches have such.
+    Columns of whole numbers are text if float64 would round one, or if they are among those to be read ``as_text``.
     """
     for place, (name, kind) in enumerate(zip(rows.schema.names, rows.schema.types, strict=True)):
         column = plain_text(rows[place])
-        if exact and (pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
+        if pa.types.is_integer(kind) or pa.types.is_decimal(kind):
             odd = name in as_text or round_floats(as_series(column)) is not None
             column = column.cast(pa.string()) if odd else column
         if column.type != kind:
@@ -148,6 +149,15 @@ def require_kind(path: object, head: bytes, wanted: str) -> None:
     kind = next((kind for kind, (sign, _) in KINDS.items() if re.match(sign, head, re.DOTALL)), f"a {wanted} file")
     if kind != f"a {wanted} file":
         raise DataError(f"'{path}' is {kind}, expected {wanted}: {KINDS[kind][1]}")
+
+
+def require_columns(place: str, found: Sequence[str], names: Sequence[str]) -> None:
+    """Raise DataError unless each of the names is that of one column among those ``found``."""
+    times = Counter(found)
+    odd = next((name for name in names if times[name] != 1), None)
+    if odd is not None:
+        has = f"{times[odd]} columns" if times[odd] else "no column"
+        raise DataError(f"{place} has {has} '{odd}'{closest(odd, found) or f'; its columns are {listing(found)}'}")
 
 
 class Position(NamedTuple):
@@ -265,7 +275,6 @@ class Part:
         size: Its size, in bytes or rows; 0 if unknown.
         open: Opens it.
         keys: Columns of one value, from the names of folders.
-        exact: Whether to read columns with whole numbers that float64 would round as text.
         again: Whether it can be read more than once.
     """
 
@@ -274,27 +283,16 @@ class Part:
     size: float
     open: Callable[[], File]
     keys: Mapping[str, pa.Scalar] = field(default_factory=dict)
-    exact: bool = False
     again: bool = True
 
-    def batches(
-        self,
-        names: Sequence[str],
-        start: int = 0,
-        texts: Collection[str] = (),
-        check: Callable[[pa.Schema, str], None] | None = None,
-    ) -> Iterator[RowBatch]:
-        """The named columns from row ``start`` on, once ``check`` has accepted the types of all columns."""
+    def batches(self, names: Sequence[str], start: int = 0, texts: Collection[str] = ()) -> Iterator[RowBatch]:
+        """The named columns from row ``start`` on."""
         file = self.open()
-        keys = [pa.field(name, value.type) for name, value in self.keys.items() if name not in file.schema.names]
-        if check is not None:
-            check(pa.schema([*file.schema, *keys]), self.name)
-        lacking = [name for name in names if name not in (*file.schema.names, *self.keys)]
-        if lacking:
-            raise DataError(f"{self.name} has no column {listing(lacking)}, which the first part has")
+        own = [name for name in file.schema.names if name not in self.keys]
+        require_columns(self.name, [*own, *self.keys], names)
         for batch in file.batches([name for name in names if name not in self.keys], start, texts):
             left = batch.drop(min(max(start - batch.first, 0), batch.rows.num_rows))
-            left = replace(left, rows=plain_rows(left.rows, texts, exact=self.exact))
+            left = replace(left, rows=plain_rows(left.rows, texts))
             for name in self.keys.keys() & {*names}:
                 key = pa.repeat(self.keys[name], left.rows.num_rows)
                 left = replace(left, rows=left.rows.append_column(name, key))

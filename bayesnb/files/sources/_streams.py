@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
+import pyarrow.csv
 
 from bayesnb.arrays._memory import require_computed
 from bayesnb.arrays._placement import as_numpy, fill_masked
 from bayesnb.arrays._typing import ObservedRows
 from bayesnb.files.sources._arrow_columns import ColumnChoice, EncodedRows
-from bayesnb.files.sources._paths import open_files, with_types
+from bayesnb.files.sources._csv import MISSING
+from bayesnb.files.sources._paths import open_data
 from bayesnb.files.sources._source import Position, RowBlock, StreamError, at
 from bayesnb.files.sources._tables import open_rows
 from bayesnb.rows._labelled_rows import Specification
+
+NULLS = MISSING | {*pyarrow.csv.ConvertOptions().null_values}
+"""Cells of CSV files that are missing where all columns but the labels are numbers."""
 
 
 class ArrayBlocks:
@@ -132,13 +135,10 @@ def open_source(
     Raises:
         ValueError: if it is none of them, or the columns do not fit the model.
     """
-    choose = partial(ColumnChoice.choose, model, label=label, columns=columns, weight=weight)
-    found = open_rows(source, lambda path: open_files(Path(path)))
+    with at("the source cannot be read"):
+        found = open_rows(source, partial(open_data, missing=NULLS))
     if found is not None:
-        chosen = choose(found)
-        chosen = replace(chosen, source=with_types(found, chosen.choices))
-        chosen.check(chosen.source.schema, found.title)
-        return chosen
+        return ColumnChoice.choose(model, found, label, columns, weight)
     if not isinstance(source, Iterable) or isinstance(source, dict):
         raise ValueError(
             f"source must be a path, a data frame, Arrow data or an iterable of (X, y), got {type(source).__name__}"

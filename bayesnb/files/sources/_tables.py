@@ -17,7 +17,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._memory import require_computed
 from bayesnb.files.sources._parquet import ParquetFile, rows_in_batch
 from bayesnb.files.sources._paths import open_data
@@ -46,10 +45,8 @@ class ArrowStream:
     has opened, also when it is stopped: a connection of DuckDB is free only then.
     """
 
-    def __init__(
-        self, opener: Callable[[Any], Any], schema: pa.Schema | None = None, batch_bytes: int = 0, *, again: bool
-    ) -> None:
-        self._opener, self._batch_bytes, self._again = opener, batch_bytes, again
+    def __init__(self, opener: Callable[[Any], Any], schema: pa.Schema | None = None, *, again: bool = True) -> None:
+        self._opener, self._again = opener, again
         self._ready = self._open([]) if schema is None else None
         self.schema: pa.Schema = schema if self._ready is None else self._ready[0].schema
         self._head = _digest(self._ready[1]) if self._ready else ""
@@ -81,7 +78,7 @@ class ArrowStream:
                 "write its rows to a Parquet file"
             )
         (reader, head), self._ready = self._ready or self._open(names), None
-        first, size = 0, rows_in_batch(names, self._batch_bytes)
+        first, size = 0, rows_in_batch(names)
         with reader:
             try:
                 for rows in chain(head, reader):
@@ -104,7 +101,7 @@ def open_table(data: Any) -> Source:
         ValueError: if it is none of these, or cannot be read.
     """
     data = list(data) if isinstance(data, tuple) else data
-    found = open_rows(data, open_data, limits.TABLE_BATCH_BYTES)
+    found = open_rows(data)
     if found is None:
         held = ", ".join(type(one).__name__ for one in data[:3]) if isinstance(data, list) else ""
         got = f"a list of {held or 'nothing'}" if isinstance(data, list) else f"a {type(data).__name__}"
@@ -112,20 +109,17 @@ def open_table(data: Any) -> Source:
             f"expected a path, a data frame, a query or a stream of Arrow, or a list of them, got {got}: fit arrays "
             "with NaiveBayesClassifier"
         )
-    return replace(found, parts=[replace(part, exact=True) for part in found.parts])
+    return found
 
 
-def open_rows(data: Any, open_path: Callable[[str], Source], batch_bytes: int = 0) -> Source | None:
-    """The rows of a path, opened by that function, a frame, a dataset, a query or a stream, or of a list of these.
-
-    None if it is something else. ``batch_bytes`` are as for ``ParquetFile``.
-    """
+def open_rows(data: Any, open_path: Callable[[str], Source] = open_data) -> Source | None:
+    """The rows of a path, a frame, a dataset, a query or a stream, or of a list of these; None for something else."""
     if not isinstance(data, list):
         path = isinstance(data, str | os.PathLike)
-        return open_path(os.fspath(data)) if path else _open_arrow(data, batch_bytes)
+        return open_path(os.fspath(data)) if path else _open_arrow(data)
     sources: list[Source] = []
     for one in data:
-        source = None if isinstance(one, list) else open_rows(one, open_path, batch_bytes)
+        source = None if isinstance(one, list) else open_rows(one, open_path)
         if source is None:
             return None
         sources.append(source)
@@ -138,13 +132,12 @@ def open_rows(data: Any, open_path: Callable[[str], Source], batch_bytes: int = 
     return replace(sources[0], data=sources[0].data + more, parts=parts) if sources else None
 
 
-def _open_arrow(data: Any, batch_bytes: int) -> Source | None:
-    of_stream = partial(_of_stream, batch_bytes)
+def _open_arrow(data: Any) -> Source | None:
     library = type(data).__module__.partition(".")[0].lstrip("_")
     if hasattr(data, "limit") and library in QUERIES and hasattr(data, QUERIES[library][0]):
         none = data.limit(0)
         schema = pa.RecordBatchReader.from_stream(none.collect() if library == "polars" else none).schema
-        return of_stream("the query", lambda names: QUERIES[library][1](data, names), schema)
+        return _of_stream("the query", lambda names: QUERIES[library][1](data, names), schema)
     if not hasattr(data, "__arrow_c_stream__"):
         require_computed("source", data)
     frame = None if library == "duckdb" else as_frame(data)
@@ -158,31 +151,31 @@ def _open_arrow(data: Any, batch_bytes: int) -> Source | None:
         try:
             fragments = list(data.get_fragments())
         except ValueError:  # a filtered dataset has no fragments
-            return of_stream("the dataset", partial(_scan, data, batch_bytes), schema)
+            return _of_stream("the dataset", partial(_scan, data), schema)
         numbered = [f"{name} {index}" for index in range(len(fragments))] if len(fragments) > 1 else [name]
-        parts = [_fragment_part(one, of, schema, batch_bytes) for one, of in zip(fragments, numbered, strict=False)]
+        parts = [_fragment_part(one, of, schema) for one, of in zip(fragments, numbered, strict=False)]
         return Source(name, name, schema, parts)
     if hasattr(data, "__arrow_c_stream__"):
-        return of_stream("the stream", lambda _: data, again=False)
+        return _of_stream("the stream", lambda _: data, again=False)
     if hasattr(data, "fetch_record_batch"):
-        return of_stream("the cursor", lambda _: data.fetch_record_batch(), again=False)
+        return _of_stream("the cursor", lambda _: data.fetch_record_batch(), again=False)
     opens = callable(data) and not isinstance(data, type | Iterable)
-    return of_stream("the stream", lambda _: data()) if opens else None
+    return _of_stream("the stream", lambda _: data()) if opens else None
 
 
 def _of_stream(
-    batch_bytes: int, name: str, opener: Callable[[Any], Any], schema: pa.Schema | None = None, *, again: bool = True
+    name: str, opener: Callable[[Any], Any], schema: pa.Schema | None = None, *, again: bool = True
 ) -> Source:
-    stream = ArrowStream(opener, schema, batch_bytes, again=again)
+    stream = ArrowStream(opener, schema, again=again)
     return Source(name, name, stream.schema, [Part(name, stream.mark, 0, lambda: stream, again=again)])
 
 
-def _fragment_part(fragment: ds.Fragment, name: str, schema: pa.Schema, batch_bytes: int) -> Part:
+def _fragment_part(fragment: ds.Fragment, name: str, schema: pa.Schema) -> Part:
     keys = ds.get_partition_keys(fragment.partition_expression)
     keys = {name: pa.scalar(value, schema.field(name).type) for name, value in keys.items()}
 
     def scanned() -> ArrowStream:
-        return ArrowStream(partial(_scan, fragment, batch_bytes, schema=schema), schema, batch_bytes, again=True)
+        return ArrowStream(partial(_scan, fragment, schema=schema), schema)
 
     if not (isinstance(fragment, ds.FileFragment) and fragment.path):
         num_rows = fragment.count_rows()
@@ -190,14 +183,13 @@ def _fragment_part(fragment: ds.Fragment, name: str, schema: pa.Schema, batch_by
     info = fragment.filesystem.get_file_info(fragment.path)
     mark, name = f"{info.base_name} of {info.size} bytes, {info.mtime_ns}", f"'{fragment.path}'"
     parquet = isinstance(fragment, ds.ParquetFileFragment)
-    opener: Any = partial(ParquetFile, fragment.path, fragment.open, batch_bytes) if parquet else scanned
+    opener: Any = partial(ParquetFile, fragment.path, fragment.open) if parquet else scanned
     return Part(name, mark, info.size or 0, opener, keys)
 
 
-def _scan(rows: Any, batch_bytes: int, names: Sequence[str], **options: Any) -> pa.RecordBatchReader:
+def _scan(rows: Any, names: Sequence[str], **options: Any) -> pa.RecordBatchReader:
     """The rows of a dataset or a fragment of one."""
-    size = rows_in_batch(names, batch_bytes)
-    return rows.scanner(columns=names, batch_size=size, **READ_AHEAD, **options).to_reader()
+    return rows.scanner(columns=names, batch_size=rows_in_batch(names), **READ_AHEAD, **options).to_reader()
 
 
 def _digest(first: Sequence[pa.RecordBatch | pa.Table]) -> str:

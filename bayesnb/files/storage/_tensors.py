@@ -52,13 +52,15 @@ def from_bytes(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray[Any
 
     ValueError if it was not written by ``write`` or has changed since.
     """
+    size = int.from_bytes(content[:8], "little")  # of the description of the arrays, which follows
     try:
-        size = int.from_bytes(content[:8], "little")  # of the description of the arrays, which follows
-        metadata = json.loads(content[8 : 8 + size]).get("__metadata__", {})
-        if HEADER_KEY not in metadata:
-            raise ValueError("it is not a bayesnb file")
-        text, arrays = metadata[HEADER_KEY], load(content)
-        if metadata["digest"] != _digest(text, arrays):
+        metadata = json.loads(content[8 : 8 + size])["__metadata__"]
+        text, digest = metadata[HEADER_KEY], metadata["digest"]
+    except Exception as error:  # anything else may be in its place
+        raise ValueError("it is not a bayesnb file") from error
+    try:
+        arrays = load(content)
+        if digest != _digest(text, arrays):
             raise ValueError("its contents have changed since it was written")
         header = json.loads(text)
     except Exception as error:  # a malformed file can raise anything

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("small_batches")
     ("keywords", "message"),
     [
         ({}, "label is missing: give the name of the column of labels"),
-        ({"label": "specie"}, "no column 'specie', its columns are"),
+        ({"label": "specie"}, "no column 'specie'; did you mean 'species'"),
         ({"label": "species", "weight": "w"}, "no column 'w'"),
         ({"label": "species", "columns": ["first", "fourth"]}, "no column 'fourth'"),
         ({"label": "species", "columns": ["species"]}, "'species' is a feature as well as the label"),
@@ -62,7 +62,7 @@ def test_blocks_need_their_columns():
 
 def test_text_is_no_feature():
     words = in_words(TABLE, Y).append_column("label", TABLE["species"])
-    with pytest.raises(StreamError, match=r"'species' holds string where numbers are expected; .* nb\.fit_file, which"):
+    with pytest.raises(StreamError, match=r"row 1: column 'species' holds '\w+', which .* nb\.fit_table, which"):
         stream(NORMAL, words, label="label")
 
 

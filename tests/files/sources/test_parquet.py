@@ -50,7 +50,7 @@ SPOILT = {
     ),
     "text": (
         lambda path, t: pq.write_table(replaced(t, "second", pa.array(["x"] * 200)), path),
-        r"b\.parquet': column 'second' holds string",
+        r"b\.parquet', row 1: column 'second' holds 'x'",
         200,
     ),
     "null labels": (
