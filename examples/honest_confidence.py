@@ -43,7 +43,8 @@ from spam import read_messages
 import bayesnb as nb
 
 # the inner parts of `bayesnb compare`, which have no public names: its tables, splits and scores
-from bayesnb.comparison._experiment import Split, bayes_model, make_splits
+from bayesnb.comparison._data_sets import bayes_model
+from bayesnb.comparison._designs import RESPLIT, Split, make_design
 from bayesnb.comparison._metrics import accuracy, calibration_error, log_loss, reliability_bins
 from bayesnb.files._description import Table, make_table
 from bayesnb.files.sources._paths import BUILT_IN, of_frame, open_data
@@ -120,7 +121,11 @@ def score(log_proba: Array, y: Array) -> list[float]:
 
 def plan(tables: Sequence[Table], sizes: Sequence[int], repeats: int) -> list[tuple[Table, int, Split, int]]:
     """What is to be fitted: data set, number of the split, split, training rows."""
-    splits = [(table, repeat, s) for table in tables for repeat, s in enumerate(make_splits(table, repeats, seed=0))]
+    splits = [
+        (table, repeat, split)
+        for table in tables
+        for repeat, split in enumerate(make_design(table.name, RESPLIT, table.y, repeats, seed=0).nested)
+    ]
     jobs = [(*split, size) for split in splits for size in sizes if size <= len(split[2].train)]
     if not jobs:
         raise ValueError(f"--sizes must name at most 70 % of the rows of a data set, got {min(sizes):,} and above")

@@ -21,9 +21,9 @@ def prepare(folder, monkeypatch):
     monkeypatch.setattr("bayesnb.comparison._methods.NAIVE_BAYES", NAIVE_BAYES[:3])
     monkeypatch.setattr(limits, "PAUSE", float("inf"))  # no lines on a slow machine
 
-    def made_up(experiment):
-        columns = [Inclusion(column.name, 0.75, 1.1) for column in experiment.table.columns]
-        return Evidence(len(experiment.first[0][1]), -5.0, -4.0, tuple(columns))
+    def made_up(data, split):
+        columns = [Inclusion(column.name, 0.75, 1.1) for column in data.table.columns]
+        return Evidence(len(split.train), -5.0, -4.0, tuple(columns))
 
     monkeypatch.setattr("bayesnb.comparison._first_split.compute_evidence", made_up)
     (folder / "good.csv").write_text(GOOD)

@@ -1,16 +1,22 @@
 """Small tables, comparisons and findings, for the tests of the comparison, of its report and of its pictures."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 
-from bayesnb.comparison._compare import Comparison, Record
-from bayesnb.comparison._experiment import Experiment
+from bayesnb.comparison._data_sets import DataSet
+from bayesnb.comparison._designs import RESPLIT, Design, Split
 from bayesnb.comparison._first_split import Evidence, Inclusion, NutsCheck
+from bayesnb.comparison._journal import Journal
 from bayesnb.comparison._methods import COMPARED
-from bayesnb.comparison._metrics import ReliabilityBins
+from bayesnb.comparison._metrics import BY_ROW, METRICS, ReliabilityBins
+from bayesnb.comparison._scored_cells import Cell, Place
 from bayesnb.files._description import make_table
 from bayesnb.files.sources._paths import of_frame
 from bayesnb.inspection._dependence import Dependence
+from bayesnb.report._comparison import Comparison, compare, plan_comparison
+from bayesnb.report._study import Experiment
 from bayesnb.report._summary import Findings
 
 QUICK = ("MLE", "MAP", "full Bayes")  # the others compile more
@@ -41,6 +47,65 @@ def synthetic(kinds="bcn", rows=120, seed=0):
 BINS = ReliabilityBins(np.eye(10)[9] * 40, np.eye(10)[9] * 39.0, np.eye(10)[9] * 30.0)
 
 
+def data_of(table, seed=1):
+    """A table as the command compares it."""
+    return DataSet(table.name, table, None, table.X, seed=seed)
+
+
+def compared(table, sizes, repeats, seed=1, methods=QUICK, most_test=2000, **how):
+    """The comparison of a table."""
+    return compare(plan_comparison(data_of(table, seed), sizes, repeats, methods, most_test), **how)
+
+
+@dataclass
+class Record:
+    """Made-up numbers of one fit."""
+
+    repeat: int
+    size: int
+    method: str
+    log_loss: float
+    brier: float
+    accuracy: float
+    ece: float
+    impossible: float
+    fit_ms: float
+    predict_ms: float
+    bins: ReliabilityBins
+
+    def cell(self):
+        values, bins = {name: getattr(self, name) for name in METRICS}, self.bins
+        times = {"seconds": (self.fit_ms + self.predict_ms) / 1e3, "fit_seconds": self.fit_ms / 1e3}
+        counts = [np.asarray(part).tolist() for part in (bins.count, bins.confidence, bins.correct)]
+        return Cell(values, impossible=self.impossible, bins=counts, **times)
+
+
+NUM_TEST = 4  # so that half of an interval of R values of n = 20 rows is t sd sqrt(1 / R + 0.2)
+
+
+@dataclass
+class MadeUp:
+    """A comparison to be: what each fit scored, the same on all test rows of its split, which are drawn anew."""
+
+    priors: dict
+    records: tuple
+    stopped: str | None = None
+
+    def on(self, table):
+        sizes = tuple(sorted({one.size for one in self.records}))
+        repeats = 1 + max(one.repeat for one in self.records)
+        splits = [Split(np.arange(sizes[-1]), np.arange(NUM_TEST))] * repeats
+        journal, keys = Journal(), {}
+        for one in self.records:
+            place = Place(table.name, one.repeat, one.size, one.method)
+            keys[place] = str(place)
+            losses = [1 - one.accuracy if name == "accuracy" else getattr(one, name) for name in BY_ROW]
+            journal.append([(str(place), place, one.cell(), np.tile(np.array(losses)[:, None], NUM_TEST))])
+        design = Design(RESPLIT, sizes, splits, splits)
+        study = Experiment({table.name: design}, [*self.priors], [*METRICS], keys, journal)
+        return Comparison(data_of(table), study, self.priors, self.stopped)
+
+
 def record(repeat, method, loss, **fields):
     """A record with made-up metrics."""
     values = {
@@ -61,7 +126,7 @@ def by_hand():
     losses = {"MLE": [1.1, 5.2, 9.0], "MAP": [1.0, 5.0, 9.0], "full Bayes": [1.0, 5.0, 9.0]}
     records = [record(i, method, loss) for method, values in losses.items() for i, loss in enumerate(values)]
     priors = {"MLE": "none", "MAP": "Laplace 1, NIG", "full Bayes": "Dirichlet 1, NIG"}
-    return Comparison(priors, tuple(records))
+    return MadeUp(priors, tuple(records))
 
 
 def widest(table):
@@ -75,7 +140,7 @@ def widest(table):
         for method in named
         for i, (loss, ece) in enumerate(splits)
     )
-    return Comparison(named, records)
+    return MadeUp(named, records)
 
 
 def evidence_of(num_columns):
@@ -84,5 +149,5 @@ def evidence_of(num_columns):
 
 
 def findings_of(table, result, evidence=None, pairs=None, check=None):
-    experiment = Experiment(table, result.sizes, 1 + max(record.repeat for record in result.records), 1)
-    return Findings(experiment, result, evidence or evidence_of(3), pairs, check)
+    result = result.on(table) if isinstance(result, MadeUp) else result
+    return Findings(result, evidence or evidence_of(3), pairs, check)

@@ -104,12 +104,10 @@ def data() -> Path:
 @pytest.fixture(scope="session")
 def mixed():
     """A table with a column of each kind, and its comparison."""
-    from bayesnb.comparison._compare import compare
-    from bayesnb.comparison._experiment import Experiment
-    from tests.comparisons import QUICK, synthetic
+    from tests.comparisons import compared, synthetic
 
     table = synthetic()
-    return table, compare(Experiment(table, (10, 84), 4, 1), methods=QUICK)
+    return table, compared(table, (10, 84), 4)
 
 
 @pytest.fixture

@@ -10,11 +10,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.comparison._compare import compare
-from bayesnb.comparison._experiment import Experiment
 from bayesnb.files._description import make_table
 from bayesnb.files.sources._paths import open_data
 from bayesnb.report._summary import number
+from tests.comparisons import compared
 
 ROOT = Path(__file__).parent.parent
 README, TOUR, WHY = ((ROOT / path).read_text(encoding="utf-8") for path in ("README.md", "docs/tour.md", "docs/why.md"))
@@ -72,7 +71,7 @@ def test_what_it_points_at_exists():
 @pytest.mark.slow
 def test_the_scores_are_those_of_the_first_command():
     methods = ("MLE", "MAP", "full Bayes", "tempered", "feature weights", "default")
-    result = compare(Experiment(make_table(open_data("breast_cancer")), (398,), 20, 0), methods=methods)
+    result = compared(make_table(open_data("breast_cancer")), (398,), 20, 0, methods)
     behind = {name: result.difference(398, name, "log_loss") for name in ("MLE", "MAP")}
     loss = {name: number(result.mean(398, name, "log_loss")[0]) for name in methods}
     lead = [" ± ".join([number(-mean), number(error)]) for mean, error in behind.values()]

@@ -107,8 +107,8 @@ FEW_PROBE_CLASSES = 32  # beyond the example's, before labels are suspected of b
 FAR_LABEL = 1024  # beyond all classes
 
 # A comparison
-TEST_SHARE, MOST_TEST_ROWS = 0.3, 20_000  # of the rows; those that are scored in each split unless more are asked for
-MOST_SCORED = 2000  # test rows of a study, whose losses are kept row by row
+TEST_SHARE = 0.3  # of the rows
+MOST_SCORED = 2000  # test rows of each split, whose losses are kept row by row; `compare` may ask for more
 POOL_SHARE = 0.5  # of the rows to draw training sets from; of larger sets the crossed interval is too short
 SPLIT_ROWS = 1_000_000  # of all splits together, if no number of splits is given
 CHECK_ROWS = 500  # for testing, that NUTS is compared on

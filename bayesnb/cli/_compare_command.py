@@ -29,8 +29,8 @@ from bayesnb.cli._options import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bayesnb.comparison._compare import Comparison
-    from bayesnb.comparison._experiment import Experiment
+    from bayesnb.comparison._run import Plan
+    from bayesnb.report._comparison import Comparison
     from bayesnb.report._summary import Findings
 
 
@@ -58,7 +58,7 @@ def parse_sizes(given: str) -> tuple[int, ...]:
     help="Number of random splits.  [default: 20; for more than 50,000 rows fewer, at least 5]",
 )  # fmt: skip
 @click.option(
-    "--test-rows", type=click.IntRange(min=1), default=limits.MOST_TEST_ROWS, show_default=True, metavar="N",
+    "--test-rows", type=click.IntRange(min=1), default=limits.MOST_SCORED, show_default=True, metavar="N",
     help="The most rows to score in each split, of the 30 % that are held out.",
 )  # fmt: skip
 @click.option(
@@ -151,23 +151,25 @@ def compare(
         codes = [name for name, kind in expand(dict(overrides), source.names).items() if kind == "categorical"]
         table, model = recognise_table(program, table, source.names, dict(arguments), codes)
 
-    from bayesnb.comparison._experiment import Experiment, choose_sizes, default_repeats
-    from bayesnb.comparison._methods import NAIVE_BAYES, RIVALS, check_methods
+    from bayesnb.comparison._data_sets import DataSet
+    from bayesnb.comparison._designs import default_repeats
+    from bayesnb.comparison._methods import NAIVE_BAYES, RIVALS
+    from bayesnb.report._comparison import plan_comparison
     from bayesnb.report._console import print_data, print_results
     from bayesnb.report._folder import publish, stage, write_files, write_metrics
     from bayesnb.report._summary import summarise, summarise_data
 
     chosen = (NAIVE_BAYES if methods is None else methods) + tuple(name for name in RIVALS if rivals)
-    check_methods(chosen := tuple(dict.fromkeys(chosen)))
     repeats = default_repeats(len(table.y)) if repeats is None else repeats
-    experiment = Experiment(table, choose_sizes(table, sizes), repeats, seed, test_rows, model)
+    rows = DataSet(table.name, table, model, table.X, seed=seed)
+    plan = plan_comparison(rows, sizes, repeats, chosen, test_rows)
     out = Path("bayesnb-report") / table.name if out is None else out
     written: tuple[str, ...] = ()
     try:
         with ends_like_ctrl_c(), stage(out, *([] if data in BUILT_IN else [Path(data)])) as folder:
             if target is None and data not in BUILT_IN:
                 screen.print(f"No --target is given, so the last column, '{table.target}', is the target", markup=False)
-            print_data(screen, about := summarise_data(experiment))
+            print_data(screen, about := summarise_data(rows))
             if model is not None:
                 screen.print(model.certificate, "", sep="\n", markup=False)
             for warning in table.warnings:
@@ -179,7 +181,7 @@ def compare(
                 written = write_metrics(folder, result, {"data": about, "splits": splits})
                 publish(folder, out)
 
-            findings = _find(notes, experiment, chosen, nuts, keep)
+            findings = _find(notes, plan, nuts, keep)
             with finishes_first(notes):
                 summary = summarise(findings, shlex.join(["bayesnb", *sys.argv[1:]]))
                 written = write_files(folder, findings, summary)
@@ -197,20 +199,14 @@ def compare(
         sys.exit(130 if findings.result.stopped == "interrupted" else 2)
 
 
-def _find(
-    notes: Console,
-    experiment: Experiment,
-    methods: tuple[str, ...],
-    nuts: bool | None,
-    keep: Callable[[Comparison], None],
-) -> Findings:
-    """All results of the experiment, or of the splits before it was stopped; ``keep`` takes those after each split."""
+def _find(notes: Console, plan: Plan, nuts: bool | None, keep: Callable[[Comparison], None]) -> Findings:
+    """All results of the comparison, or of the splits before it was stopped; ``keep`` takes those after each split."""
     from bayesnb.comparison import _first_split as first_split
-    from bayesnb.comparison._compare import compare
     from bayesnb.files._progress import progress
+    from bayesnb.report._comparison import compare
     from bayesnb.report._summary import Findings
 
-    total = len(experiment.sizes) * experiment.repeats * len(methods)
+    total = len(plan.keys)
     with progress("fitting", total, wanted=True, unit="fits") as advance:
         begun = last = time.monotonic()
         done = 0
@@ -225,27 +221,28 @@ def _find(
                 text = f"n = {size:,}, {method}: {done:,} of {total:,} fits; about {left} left"
                 notes.print(f"{_words(passed)}: {text}", markup=False, soft_wrap=True)
 
-        result = compare(experiment, tell, methods, keep)
+        result = compare(plan, tell, keep)
+    data, split = result.data, result.first
     with finishes_first(notes):
         if result.stopped is not None:
-            notes.print(f"Stopping: writing a report of {result.repeats} of {experiment.repeats} splits ...")
-        experiment = replace(experiment, repeats=result.repeats)
-        evidence = first_split.compute_evidence(experiment)
-        pairs = first_split.dependent_columns(experiment)
+            planned = len(plan.sets[data.name][1].nested)
+            notes.print(f"Stopping: writing a report of {result.repeats} of {planned} splits ...")
+        evidence = first_split.compute_evidence(data, split)
+        pairs = first_split.dependent_columns(data, split)
     skipped, check = None, None
     if result.stopped is not None and nuts is not False:
         skipped = "There is no check with NUTS, because the comparison was stopped."
     elif nuts is None:
-        skipped = first_split.too_long_for_nuts(experiment, len(result.records))
+        skipped = first_split.too_long_for_nuts(data, len(result.study.keys))
     if skipped is None and nuts is not False:
-        notes.print(f"Sampling with NUTS at n = {experiment.sizes[-1]:,} to check the exact posterior ...")
+        notes.print(f"Sampling with NUTS at n = {len(split.train):,} to check the exact posterior ...")
         try:
-            check = first_split.check_with_nuts(experiment, progress_bar=notes.is_terminal)
+            check = first_split.check_with_nuts(data, split, progress_bar=notes.is_terminal)
         except KeyboardInterrupt:  # the comparison itself is complete
             skipped = "The check with NUTS was interrupted."
         else:
             check = check if nuts else replace(check, warnings=())  # they are for those who asked for the check
-    return Findings(experiment, result, evidence, pairs, check, skipped)
+    return Findings(result, evidence, pairs, check, skipped)
 
 
 def ends_like_ctrl_c() -> AbstractContextManager[None]:

@@ -15,8 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from bayesnb import __version__
-from bayesnb.comparison._data_sets import DataSet
-from bayesnb.comparison._experiment import bayes_model
+from bayesnb.comparison._data_sets import DataSet, bayes_model
 from bayesnb.comparison._methods import COMPARED, RIVALS, require_method
 from bayesnb.comparison._own_program import recognise_table
 from bayesnb.fits._closed_form import fit_map, fit_mle, fit_posterior

@@ -16,16 +16,16 @@ import pandas as pd
 from sklearn.utils import _safe_indexing as take
 
 from bayesnb.arrays._cells import is_sparse
-from bayesnb.comparison._experiment import Models
 from bayesnb.files._description import Table, describe, read_table
 from bayesnb.files.sources._paths import BUILT_IN, as_pandas, of_frame, open_data
+from bayesnb.frames._schema import Schema
 from bayesnb.frames._series import Array, DataError, as_frame, closest
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.rows._checks import check_shapes
 
 
 @dataclass(frozen=True, eq=False)
-class DataSet(Models):
+class DataSet:
     """Rows with their classes.
 
     Attributes:
@@ -51,6 +51,16 @@ class DataSet(Models):
         """K."""
         return len(self.table.classes)
 
+    @cached_property
+    def bayes(self) -> NaiveBayes:
+        """The model of full Bayes."""
+        return bayes_model(self.table) if self.model is None else self.model
+
+    @cached_property
+    def laplace(self) -> NaiveBayes:
+        """The model of MAP."""
+        return bayes_model(self.table, laplace=True) if self.model is None else self.model
+
     def rows(self, index: Array) -> tuple[Any, Array]:
         """The features, as the model takes them, and the labels of some rows."""
         X, y = self.table.rows(index)
@@ -74,6 +84,20 @@ class DataSet(Models):
                 ).encode()
             )
         return found.digest()
+
+
+def bayes_model(table: Table, *, laplace: bool = False, smoothing: float = 1.0) -> NaiveBayes:
+    """The model of a table.
+
+    Args:
+        table: The data.
+        laplace: The prior of counts and of classes is Dirichlet(2), whose mode is Laplace's rule, instead of
+            Dirichlet(1). The prior of numbers is the unit-information prior in either case.
+        smoothing: l of the features' priors, 1 by default; see ``Schema.likelihoods``.
+    """
+    likelihoods = Schema(table.columns).likelihoods(smoothing, laplace=laplace)
+    # a small training set may lack a class, so the number of classes is declared
+    return NaiveBayes(likelihoods, class_concentration=2.0 if laplace else 1.0, num_classes=len(table.classes))
 
 
 def read_sets(given: Any, seed: int) -> list[DataSet]:

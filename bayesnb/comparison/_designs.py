@@ -7,16 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayesnb.arrays import _limits as limits
-from bayesnb.comparison._experiment import Split, num_test_rows, stratified_order, stratified_split
 from bayesnb.frames._series import Array, DataError
 from bayesnb.rows._arguments import check_counts
 
 CROSSED, RESPLIT, FORWARD = "crossed", "resplit", "forward"
+
+
+class Split(NamedTuple):
+    """One random order of the rows: prefixes of it are training sets, its last rows are the test set.
+
+    Attributes:
+        train: Indices of training rows [N - T]; the training set of size n is `train[:n]`.
+        test: Indices of test rows [T].
+    """
+
+    train: Array
+    test: Array
 
 
 @dataclass(frozen=True)
@@ -86,9 +97,16 @@ class Design:
 
 
 def make_design(
-    name: str, design: str, y: Array, splits: int | Forward, seed: int, sizes: Any = None, groups: Any = None
+    name: str,
+    design: str,
+    y: Array,
+    splits: int | Forward,
+    seed: int,
+    sizes: Any = None,
+    groups: Any = None,
+    most_test: int = limits.MOST_SCORED,
 ) -> Design:
-    """The design of a data set with labels y.
+    """The design of a data set with labels y; of held-out rows at most ``most_test`` are scored, the first ones.
 
     Raises:
         DataError: for sizes that the rows do not have, and groups that do not fit.
@@ -105,7 +123,7 @@ def make_design(
         redrawn = [stratified_split(y, np.random.default_rng([seed, split])) for split in range(splits)]
         orders = [rest[stratified_order(y[rest], np.random.default_rng([seed, r + 1]))] for r in range(splits)]
         nested = [Split(order, test) for order in orders] if design == CROSSED else redrawn
-    nested, redrawn = ([Split(s.train, s.test[: limits.MOST_SCORED]) for s in some] for some in (nested, redrawn))
+    nested, redrawn = ([Split(s.train, s.test[:most_test]) for s in some] for some in (nested, redrawn))
     pool = min(len(split.train) for split in (*nested, *redrawn))
     if sizes is None:
         return Design(design, half_octaves(pool, most=limits.POOL_SHARE), nested, redrawn)
@@ -115,6 +133,16 @@ def make_design(
             f"size {max(sizes):,}: leave out the size or the set"
         )
     return Design(design, tuple(sorted({*sizes})), nested, redrawn)
+
+
+def growing_sizes(num_train: int, num_classes: int) -> tuple[int, ...]:
+    """The training sizes 20, 50, 100, 200, 500, ..., and finally all training rows.
+
+    Sizes below the number of classes are left out, and so are sizes above 80 % of the training rows.
+    """
+    steps = (digit * 10**power for power in range(1, 12) for digit in (1, 2, 5))
+    inner = [step for step in steps if max(20, num_classes) <= step <= 0.8 * num_train]
+    return (*inner, num_train)
 
 
 def half_octaves(pool: int, most: float) -> tuple[int, ...]:
@@ -174,3 +202,43 @@ def check_sizes(sizes: Any) -> Sequence[int] | None:
     if min(found) < 2:
         raise DataError(f"a training size of {min(found)} is too small; the smallest is 2")
     return [int(size) for size in found]
+
+
+def num_test_rows(num_rows: int) -> int:
+    """The number of rows of a table to hold out: 30 %, at least one."""
+    return max(1, round(limits.TEST_SHARE * num_rows))
+
+
+def default_repeats(num_rows: int) -> int:
+    """The number of splits if none is given: 20, or fewer for tables above 50,000 rows, at least 5.
+
+    The more rows, the less the metrics of two splits differ, and the longer each takes.
+    """
+    return int(np.clip(limits.SPLIT_ROWS // num_rows, 5, 20))
+
+
+def stratified_split(y: Array, rng: np.random.Generator) -> Split:
+    """Held-out rows, and the rest in an order in which every prefix has nearly the class proportions of the table.
+
+    Args:
+        y: Labels [N], integers.
+        rng: The random generator.
+    """
+    order = stratified_order(y, rng)
+    cut = len(y) - num_test_rows(len(y))
+    return Split(order[:cut], order[cut:])
+
+
+def stratified_order(y: Array, rng: np.random.Generator) -> Array:
+    """A random order of rows in which every part has nearly the class proportions of the table.
+
+    The rows of a class of size m, in random order, get the times (0 + u) / m, (1 + u) / m, ... with one uniform u per
+    class, and all classes are merged by time. Every prefix then has each class's proportional number of rows to within
+    one, and so have the last rows. A class with a single row is on either side of a cut with the right probability.
+    """
+    shuffled = rng.permutation(len(y))
+    times = np.empty(len(y))
+    for k in np.unique(y):
+        members = shuffled[y[shuffled] == k]
+        times[members] = (np.arange(len(members)) + rng.uniform()) / len(members)
+    return np.argsort(times, kind="stable")

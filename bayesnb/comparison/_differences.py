@@ -12,7 +12,7 @@ from bayesnb.comparison._designs import CROSSED
 from bayesnb.comparison._metrics import BY_ROW, STUDY_METRICS
 from bayesnb.comparison._over_sets import OverSets, hierarchical, signed_rank
 from bayesnb.comparison._paired import Difference, Regions, check_rope, corrected, crossed
-from bayesnb.frames._series import DataError, closest
+from bayesnb.frames._series import Array, DataError, closest
 
 ALL_SETS = "all sets"
 Counts = tuple[int, int, int]
@@ -42,12 +42,11 @@ def differences(
     if size is not None:
         _require("size of training sets", size, sizes)
     others = [method for method in study.methods if method != reference]
-    values = values_of(study, metric)
     rows, found = [], dict[tuple[int, str], list[tuple[Difference, Counts]]]()
     for data_set in study.sets:
         for own in study.sizes(data_set):
             for method in others if size in (None, own) else ():
-                difference, counts = difference_of(study, data_set, own, method, reference, metric, values)
+                difference, counts = difference_of(study, data_set, own, method, reference, metric)
                 about = data_set, own, method, reference, metric
                 rows.append(_row(about, difference, difference.interval(), difference.regions(rope), counts))
                 found.setdefault((own, method), []).append((difference, counts))
@@ -59,32 +58,26 @@ def differences(
     return pd.DataFrame(rows, columns=[*COLUMNS, "estimator", *COUNTS])
 
 
-def values_of(study: Any, metric: str) -> pd.DataFrame | None:
-    """What ``difference_of`` needs beside losses: the values of a metric that is no mean over rows."""
-    return None if metric in BY_ROW else study.frame().query("metric == @metric")
-
-
 def difference_of(
-    study: Any, data_set: str, size: int, method: str, reference: str | None, metric: str, values: pd.DataFrame | None
+    study: Any, data_set: str, size: int, method: str, reference: str | None, metric: str
 ) -> tuple[Difference, Counts]:
-    """The difference of two methods on one set, less being better; the mean of one method without a reference."""
-    design = study.design_of(data_set, size)
-    if values is None:
-        rows = study.losses(data_set, size, method, metric)
-        rows = rows if reference is None else rows - study.losses(data_set, size, reference, metric)
-    else:
-        some = values[(values["data_set"] == data_set) & (values["size"] == size)]
-        by_split = some.pivot(index="split", columns="method", values="value")
-        sign = -1.0 if STUDY_METRICS[metric].higher_is_better else 1.0
-        less = 0.0 if reference is None else by_split[reference]
-        rows = sign * (by_split[method] - less).to_numpy()[:, None]
+    """The difference of two methods on one set; the mean of one method without a reference."""
+    design, by_row = study.design_of(data_set, size), metric in BY_ROW
+
+    def scores(one: str) -> Array:
+        if not by_row:
+            return study.values(data_set, size, one, metric)[:, None]
+        losses = study.losses(data_set, size, one, metric)
+        return 1.0 - losses if STUDY_METRICS[metric].higher_is_better else losses
+
+    rows = scores(method) if reference is None else scores(method) - scores(reference)
     complete = rows[np.isfinite(rows).all(axis=1)]
     counts = 1, len(complete), len(rows) - len(complete)
     if not len(complete):
         return Difference(np.nan, np.nan, np.nan, "no interval: no split where both have a value"), counts
     if design != CROSSED:
         return corrected(complete.mean(axis=1), study.num_test(data_set) / size), counts
-    if values is not None:
+    if not by_row:
         reason = f"no interval: {STUDY_METRICS[metric].heading} is no mean over rows; give design='resplit'"
         return Difference(float(complete.mean()), np.nan, np.nan, reason), counts
     return crossed(complete, size, study.pool(data_set), skewed=metric == "log_loss"), counts
@@ -105,11 +98,9 @@ def _over_sets(
 
 
 def _row(about: tuple[Any, ...], found: Any, ends: tuple[float, float], regions: Regions, counts: Counts) -> Any:
-    """A row in the metric's own sign: what is worse is above for a loss."""
-    numbers: tuple[float, ...] = (found.mean, *ends)
-    if STUDY_METRICS[about[-1]].higher_is_better:
-        numbers = tuple(0.0 - number for number in (found.mean, *ends[::-1]))  # no negative zero
-    return *about, *numbers, *regions[::-1], found.estimator, *counts
+    """A row; what is worse is above for a loss."""
+    from_worse = regions if STUDY_METRICS[about[-1]].higher_is_better else regions[::-1]
+    return *about, found.mean, *ends, *from_worse, found.estimator, *counts
 
 
 def _require(what: str, name: Any, known: Any) -> None:

@@ -11,7 +11,8 @@ import jax
 import numpy as np
 
 from bayesnb.arrays import _limits as limits
-from bayesnb.comparison._experiment import Experiment
+from bayesnb.comparison._data_sets import DataSet
+from bayesnb.comparison._designs import Split
 from bayesnb.comparison._methods import fit_learned_prior
 from bayesnb.fits._averaged import feature_inclusion
 from bayesnb.fits._closed_form import fit_posterior
@@ -71,12 +72,12 @@ class Evidence:
     columns: tuple[Inclusion, ...]
 
 
-def too_long_for_nuts(experiment: Experiment, num_fits: int) -> str | None:
+def too_long_for_nuts(data: DataSet, num_fits: int) -> str | None:
     """A sentence if the check would take long beside a comparison of so many fits; else None.
 
     Both are counted, not timed: one command has one report on every machine.
     """
-    number = num_parameters(experiment.bayes, experiment.table.X).total
+    number = num_parameters(data.bayes, data.table.X).total
     if num_fits >= limits.FITS_PER_PARAMETER * number:
         return None
     return (
@@ -85,22 +86,22 @@ def too_long_for_nuts(experiment: Experiment, num_fits: int) -> str | None:
     )
 
 
-def check_with_nuts(experiment: Experiment, progress_bar: bool = False) -> NutsCheck:
+def check_with_nuts(data: DataSet, split: Split, progress_bar: bool = False) -> NutsCheck:
     """A comparison of predictions from NUTS draws with the exact ones.
 
     At most 500 test rows are compared: averaging thousands of draws over tens of thousands of rows would take longer
     than the sampling, for no extra insight. With many columns, a few draws dominate the average of a row's joint
     density: the largest difference is then Monte Carlo noise even for a perfect sampler, so look at the mean.
     """
-    (X, y), (X_test, _) = experiment.first
+    (X, y), (X_test, _) = map(data.rows, split)
     X_test = {block: x[: limits.CHECK_ROWS] for block, x in X_test.items()}
-    exact = fit_posterior(experiment.bayes, X, y).predict_proba(X_test)
+    exact = fit_posterior(data.bayes, X, y).predict_proba(X_test)
     started = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         steps: Any = dict.fromkeys(("num_samples", "num_warmup"), limits.CHECK_SAMPLES)
-        key = jax.random.key(experiment.seed)
-        draws = fit_nuts(experiment.bayes, X, y, key=key, progress_bar=progress_bar, **steps)
+        key = jax.random.key(data.seed)
+        draws = fit_nuts(data.bayes, X, y, key=key, progress_bar=progress_bar, **steps)
         difference = np.abs(draws.predict_proba(X_test) - exact)
     return NutsCheck(
         size=len(y),
@@ -117,32 +118,32 @@ def check_with_nuts(experiment: Experiment, progress_bar: bool = False) -> NutsC
     )
 
 
-def dependent_columns(experiment: Experiment) -> Dependence | None:
+def dependent_columns(data: DataSet, split: Split) -> Dependence | None:
     """A test of the naive assumption on at most 2,000 training rows; None for a single column, or other families."""
-    columns = experiment.table.columns
+    columns = data.table.columns
     if len(columns) < 2:
         return None
-    X, y = experiment.first[0]
+    X, y = data.rows(split.train)
     X = {block: x[: limits.PAIRED_ROWS] for block, x in X.items()}
     try:
-        pairs = dependence(X, y[: limits.PAIRED_ROWS], model=experiment.bayes)
+        pairs = dependence(X, y[: limits.PAIRED_ROWS], model=data.bayes)
     except ValueError:  # a program's likelihoods may have no closed form for pairs
         return None
     return replace(pairs, names=tuple(str(column.name) for column in columns))
 
 
-def compute_evidence(experiment: Experiment) -> Evidence:
+def compute_evidence(data: DataSet, split: Split) -> Evidence:
     """The evidence of the given prior, the learned prior and every column, on the training set."""
-    X, y = experiment.first[0]
-    learned = fit_learned_prior(experiment.bayes, X, y)
+    X, y = data.rows(split.train)
+    learned = fit_learned_prior(data.bayes, X, y)
     columns: list[Inclusion] = []
     try:
-        probability, factor = feature_inclusion(experiment.bayes, statistics=learned.statistics)
+        probability, factor = feature_inclusion(data.bayes, statistics=learned.statistics)
     except ValueError:  # a program's prior may differ between classes
         probability = factor = {}
     for block in probability:
-        names = [str(column.name) for column in experiment.table.blocks[block]]
-        names = [", ".join(names)] if experiment.bayes.families[block].one_feature else names
+        names = [str(column.name) for column in data.table.blocks[block]]
+        names = [", ".join(names)] if data.bayes.families[block].one_feature else names
         columns += map(Inclusion, names, probability[block].tolist(), factor[block].tolist())
     columns.sort(key=lambda column: -column.log_bayes_factor)
     return Evidence(len(y), float(learned.start_log_evidence), float(learned.log_evidence), tuple(columns))

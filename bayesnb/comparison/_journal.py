@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.arrays._user_warnings import warn
-from bayesnb.comparison._designs import Design
-from bayesnb.comparison._experiment import Split
+from bayesnb.comparison._designs import Design, Split
 from bayesnb.comparison._scored_cells import Cell, Place
 from bayesnb.frames._series import Array, DataError
 

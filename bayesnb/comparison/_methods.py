@@ -21,7 +21,7 @@ from bayesnb.sklearn._settings import learn, plan
 from bayesnb.validation._temper import temper_fitted
 
 if TYPE_CHECKING:
-    from bayesnb.comparison._experiment import Experiment
+    from bayesnb.comparison._data_sets import DataSet
 
 REFERENCE = "full Bayes"
 """The method that all others are compared with."""
@@ -58,7 +58,7 @@ class Method:
     Attributes:
         prior: Its prior for counts and classes, in short; see `PRIOR_MEANINGS`.
         meaning: What it predicts with.
-        fit: Its fit to rows X, y, of an ``Experiment`` or a ``DataSet`` of a study, which has the models.
+        fit: Its fit to rows X, y of a ``DataSet``, which has the models.
         style: Its style in plots; None if plots leave it out, since more lines would overlap.
     """
 
@@ -81,40 +81,40 @@ def fit_learned_prior(model: NaiveBayes, X: Any, y: Array) -> EmpiricalPosterior
         return fit_empirical(model, X, y)
 
 
-def fit_default(experiment: Experiment, X: Any, y: Array) -> Posterior:
+def fit_default(data: DataSet, X: Any, y: Array) -> Posterior:
     """What the estimator fits: the posterior with learned powers, of numbers one for each of three views."""
-    if experiment.model is not None:
-        return fit_posterior(experiment.model, X, y)
-    schema, classes = Schema(experiment.table.columns), experiment.table.classes
+    if data.model is not None:
+        return fit_posterior(data.model, X, y)
+    schema, classes = Schema(data.table.columns), data.table.classes
     planned = plan("default", 1.0, schema, classes, num_rows=len(y), temper=None)
     return learn(fit_posterior(planned.model, X, y), planned, (X, y, None))[0]
 
 
-def _fit_rival(name: str, experiment: Experiment, X: Any, y: Array) -> Any:
+def _fit_rival(name: str, data: DataSet, X: Any, y: Array) -> Any:
     from bayesnb.comparison._rivals import fit_rival  # scikit-learn takes a second to import
 
-    families = experiment.bayes.families
+    families = data.bayes.families
     numbers = [block for block, family in families.items() if num_values(family, X[block].shape[1]) is None]
-    return fit_rival(name, X, y, numbers, num_classes=len(experiment.table.classes), seed=experiment.seed)
+    return fit_rival(name, X, y, numbers, num_classes=data.num_classes, seed=data.seed)
 
 
 COMPARED = {
     "MLE": Method(
         prior="none",
         meaning="the parameters under which the training rows are most probable",
-        fit=lambda experiment, X, y: fit_mle(experiment.bayes, X, y),
+        fit=lambda data, X, y: fit_mle(data.bayes, X, y),
         style=Style(7, "....", {"color": "#555555", "marker": "s", "linestyle": ":", "markersize": 5}),
     ),
     "MAP": Method(
         prior="Laplace 1",
         meaning="the most probable parameters given the training rows",
-        fit=lambda experiment, X, y: fit_map(experiment.laplace, X, y),
+        fit=lambda data, X, y: fit_map(data.laplace, X, y),
         style=Style(6, "////", {"color": "#D55E00", "marker": "^", "linestyle": "--", "markersize": 5}),
     ),
     REFERENCE: Method(
         prior="Dirichlet 1",
         meaning="the average over all parameters under the exact posterior",
-        fit=lambda experiment, X, y: fit_posterior(experiment.bayes, X, y),
+        fit=lambda data, X, y: fit_posterior(data.bayes, X, y),
         style=Style(
             1, "", {"color": "#0072B2", "marker": "o", "linestyle": "-", "markersize": 8, "markerfacecolor": "white"}
         ),
@@ -122,23 +122,23 @@ COMPARED = {
     "learned prior": Method(
         prior="learned",
         meaning="full Bayes under a prior learned column by column: it describes rows better, not always classes",
-        fit=lambda experiment, X, y: fit_learned_prior(experiment.bayes, X, y),
+        fit=lambda data, X, y: fit_learned_prior(data.bayes, X, y),
     ),
     "averaged": Method(
         prior="Dirichlet 1",
         meaning="the exact average over all subsets of columns that may depend on the class",
-        fit=lambda experiment, X, y: fit_averaged(experiment.bayes, X, y),
+        fit=lambda data, X, y: fit_averaged(data.bayes, X, y),
     ),
     "tempered": Method(
         prior="Dirichlet 1",
         meaning="full Bayes with one power on all columns' likelihoods, learned from exact leave-one-out predictions",
-        fit=lambda experiment, X, y: temper_fitted(fit_posterior(experiment.bayes, X, y), X, y, per_feature=False)[0],
+        fit=lambda data, X, y: temper_fitted(fit_posterior(data.bayes, X, y), X, y, per_feature=False)[0],
         style=Style(4, "----", {"color": "#009E73", "marker": "D", "linestyle": "-.", "markersize": 5}),
     ),
     "feature weights": Method(
         prior="Dirichlet 1",
         meaning="the same with a power for each column",
-        fit=lambda experiment, X, y: temper_fitted(fit_posterior(experiment.bayes, X, y), X, y, per_feature=True)[0],
+        fit=lambda data, X, y: temper_fitted(fit_posterior(data.bayes, X, y), X, y, per_feature=True)[0],
         style=Style(5, "\\\\\\\\", {"color": "#CC79A7", "marker": "v", "linestyle": (0, (8, 2)), "markersize": 6}),
     ),
     "default": Method(

@@ -42,6 +42,11 @@ class Difference:
     freedom: float
     estimator: str
 
+    @property
+    def half(self) -> float:
+        """Half the width of the 95 % interval."""
+        return self.interval()[1] - self.mean
+
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The equal-tailed interval at a level."""
         low, high = self.mean + self.error * stats.t.ppf(tails(level), self.freedom)

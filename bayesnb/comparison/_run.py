@@ -15,8 +15,7 @@ import numpy as np
 
 from bayesnb.comparison._contestants import Contestant
 from bayesnb.comparison._data_sets import DataSet
-from bayesnb.comparison._designs import Design
-from bayesnb.comparison._experiment import Split
+from bayesnb.comparison._designs import Design, Split
 from bayesnb.comparison._foreign import Answer, Failed, Worker, attempt, attempt_all
 from bayesnb.comparison._journal import Journal
 from bayesnb.comparison._metrics import BY_ROW

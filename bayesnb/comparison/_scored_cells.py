@@ -13,8 +13,7 @@ from sklearn.metrics import roc_auc_score
 from bayesnb.comparison import _metrics as metrics
 from bayesnb.comparison._contestants import Contestant
 from bayesnb.comparison._data_sets import DataSet
-from bayesnb.comparison._designs import Design
-from bayesnb.comparison._experiment import Split
+from bayesnb.comparison._designs import Design, Split
 from bayesnb.frames._series import Array
 
 

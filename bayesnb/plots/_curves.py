@@ -56,8 +56,9 @@ def learning_curve(
     ax.set_xticks([], minor=True)
     ax.set_xlabel("training rows")
     ax.set_ylabel(ylabel)
-    if log_scale and all(np.min(mean) > 0 for mean, _ in curves.values()):
-        _use_log_scale(ax)
+    lowest = min(np.min(mean) for mean, _ in curves.values())
+    if log_scale and lowest > 0:
+        _use_log_scale(ax, lowest)
     return tidy(ax)
 
 
@@ -151,8 +152,11 @@ def _size_labels(sizes: Sequence[int]) -> list[str]:
     return labels[::-1]
 
 
-def _use_log_scale(ax: Axes) -> None:
-    """Use a logarithmic scale with plain numbers, and fewer labels the more decades it spans."""
+def _use_log_scale(ax: Axes, lowest: float) -> None:
+    """Use a logarithmic scale with plain numbers, and fewer labels the more decades it spans.
+
+    It ends not far below the ``lowest`` mean, however near to 0 error bars come.
+    """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     def label(value: float, _: object) -> str:
@@ -160,7 +164,8 @@ def _use_log_scale(ax: Axes) -> None:
         return f"$10^{{{round(power)}}}$" if abs(power) > 3.5 and power == round(power) else f"{value:g}"
 
     ax.set_yscale("log", nonpositive="clip")
-    low, high = ax.get_ylim()
+    low, high = max(ax.get_ylim()[0], lowest / 2), ax.get_ylim()[1]
+    ax.set_ylim(low, high)
     decades = np.log10(high / low)
     steps = (1, 1.2, 1.5, 2, 3, 4, 5, 6, 8) if decades < 1 else (1, 2, 5) if decades < 2.5 else (1,)
     ax.yaxis.set_major_locator(LogLocator(subs=steps, numticks=12))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesnb.arrays._typing import Array
-from bayesnb.comparison._differences import ALL_SETS, difference_of, values_of
-from bayesnb.comparison._metrics import BY_ROW, STUDY_METRICS
+from bayesnb.comparison._differences import ALL_SETS, difference_of
+from bayesnb.comparison._metrics import STUDY_METRICS
 from bayesnb.plots._curves import learning_curve
 from bayesnb.plots._style import name_lines, shorten
 
@@ -48,11 +48,9 @@ def draw_curves(study: Any, metric: str = "log_loss") -> Figure:
 
 def _curve(study: Any, data_set: str, method: str, metric: str) -> tuple[Array, Array]:
     """Means and their standard errors, by size; NaN without one."""
-    values, higher = values_of(study, metric), STUDY_METRICS[metric].higher_is_better
-    sizes = study.sizes(data_set)
-    found = [difference_of(study, data_set, size, method, None, metric, values)[0] for size in sizes]
+    found = [difference_of(study, data_set, size, method, None, metric)[0] for size in study.sizes(data_set)]
     means, errors = np.array([(one.mean, one.error) for one in found]).T
-    return ((metric in BY_ROW) - means if higher else means), errors  # the loss of the accuracy is 1 less it
+    return means, errors
 
 
 def break_axis(ax: Axes, curves: Mapping[str, tuple[Array, Array]]) -> None:

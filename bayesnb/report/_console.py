@@ -52,7 +52,7 @@ def print_results(console: Console, summary: Summary) -> None:
     meanings = summary["meanings"]["methods"] | summary["meanings"]["priors"] | units
     parts: list[Any] = [
         f"[bold]Metrics[/] on {num_test}: {says['mean']}. Lower is better, except for accuracy.",
-        *([says["test_rows"]] if says["test_rows"] else []),
+        *(says[name] for name in ("intervals", "test_rows") if says[name]),
         metrics,
         "",
         *(f"[dim]{escape(name)}: {escape(meaning)}[/]" for name, meaning in meanings.items()),
@@ -95,14 +95,12 @@ def _metric_grids(summary: Summary) -> tuple[Grid, Grid]:
         for grid in (metrics, differences):
             grid.add_section()
             grid.add_row(f"[bold]n = {size:,}[/]")
-        for row in summary["table"]:
-            if row["size"] != size:
-                continue
+        for row in (row for row in summary["table"] if row["size"] == size):
             cells = [row[metric] for metric in METRICS]
-            means = [with_error(cell["mean"], cell["standard_error"]) for cell in cells]
+            means = [with_error(cell["mean"], cell["half_interval"]) for cell in cells]
             own = row["method"] == REFERENCE
             metrics.add_row(row["method"], row["prior"], *means, style="bold" if own else None)
-            pairs = [(cell["minus_full_bayes"], cell["minus_full_bayes_standard_error"]) for cell in cells]
+            pairs = [(cell["minus_full_bayes"], cell["minus_full_bayes_half_interval"]) for cell in cells]
             if not own:
                 differences.add_row(row["method"], *(with_error(mean, error, "+") for mean, error in pairs))
     return metrics, differences

@@ -11,14 +11,13 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from bayesnb.comparison._compare import Comparison, Record
 from bayesnb.files._whole_file import hidden_folder, put
 from bayesnb.files.sources._csv import line
 from bayesnb.frames._series import DataError
+from bayesnb.report._comparison import Comparison, numbers_of
 from bayesnb.report._page import PAGE_DPI, draw_figures, png, render_page
 from bayesnb.report._summary import Findings
 
@@ -42,10 +41,15 @@ def write_files(folder: Path, findings: Findings, summary: Mapping[str, Any]) ->
 
 def write_metrics(folder: Path, result: Comparison, summary: Mapping[str, Any]) -> tuple[str, ...]:
     """Write the metrics, and last the summary, which has the digests of all other files; return the files' names."""
-    names = [field.name for field in fields(Record) if field.name != "bins"]
+    rows = [
+        {"repeat": repeat, "size": size, "method": method, **numbers_of(cell)}
+        for size in result.sizes
+        for method in result.methods
+        for repeat, cell in enumerate(result.cells(size, method))
+    ]
     with (folder / "results.csv").open("w", newline="", encoding="utf-8") as handle:
-        handle.write(line(names))
-        handle.writelines(line(getattr(record, name) for name in names) for record in result.records)
+        handle.write(line(rows[0]))
+        handle.writelines(line(row.values()) for row in rows)
     (folder / SUMMARY).write_text(summary_text(summary, folder), encoding="utf-8")
     return "results.csv", SUMMARY
 

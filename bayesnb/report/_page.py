@@ -15,11 +15,11 @@ from markupsafe import Markup, escape
 from rich.cells import cell_len, set_cell_size
 
 from bayesnb.arrays import _limits as limits
-from bayesnb.comparison._compare import Comparison
 from bayesnb.comparison._methods import REFERENCE
 from bayesnb.comparison._metrics import METRICS, NUM_BINS
 from bayesnb.inspection._dependence import Dependence
 from bayesnb.plots import STYLES, confidence_shares, dependence, learning_curve, reliability
+from bayesnb.report._comparison import Comparison
 from bayesnb.report._summary import Findings, Summary, capitalise, number, plural, rank, tenths, with_error
 
 if TYPE_CHECKING:
@@ -145,13 +145,15 @@ def reliability_figure(summary: Summary, result: Comparison) -> Figure:
     axes = figure.subplots(2, len(sizes), sharex=True, sharey="row", squeeze=False, height_ratios=[3, 1])
     lowest = math.floor(NUM_BINS / len(summary["data"]["classes"])) / NUM_BINS
     for (above, below), size in zip(axes.T, sizes, strict=True):
-        by_method = {method: [record.bins for record in result.of(size, method)] for method in methods}
+        by_method = {method: result.bins(size, method) for method in methods}
         reliability(above, by_method, lowest)
         confidence_shares(below, by_method)
         above.set_title(f"{size:,} training rows", fontsize=10)
         above.label_outer()
         below.label_outer()
-    figure.suptitle(f"{summary['data']['name']}: calibration on the test rows, ± 2 standard errors", fontsize=11)
+    figure.suptitle(
+        f"{summary['data']['name']}: calibration on the test rows, ± 2 standard errors over splits", fontsize=11
+    )
     _legend(figure, axes[0, 0], methods)
     return figure
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.comparison._differences import difference_of, values_of
+from bayesnb.comparison._differences import difference_of
 from bayesnb.comparison._metrics import STUDY_METRICS
 from bayesnb.comparison._paired import check_rope
 
@@ -32,7 +32,7 @@ def score_table(
     better; what tells is the estimator that the design allows, as in ``differences``.
     """
     check_rope(rope)
-    scores, values = study.scores(metric, size), values_of(study, metric)
+    scores = study.scores(metric, size)
     ascending, estimators = not STUDY_METRICS[metric].higher_is_better, list[str]()
     order = scores.rank(axis=1, ascending=ascending, method="min")
     bold, star = (r"\textbf{%s}", r"%s$^\ast$") if latex else ("<b>%s</b>", "%s*")
@@ -47,7 +47,7 @@ def score_table(
             elif rank == 1:
                 score = bold % score
             else:
-                found, _ = difference_of(study, str(name), own, str(method), str(best), metric, values)
+                found, _ = difference_of(study, str(name), own, str(method), str(best), metric)
                 estimators.append(found.estimator)
                 score = star % score if found.regions(rope).within > 0.5 else score
             cells.append(score)

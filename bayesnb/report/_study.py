@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.comparison._designs import Design
+from bayesnb.comparison._designs import Design, Split
 from bayesnb.comparison._differences import differences
-from bayesnb.comparison._experiment import Split
 from bayesnb.comparison._journal import Journal
 from bayesnb.comparison._metrics import BY_ROW, LOG_SMALLEST, STUDY_METRICS
 from bayesnb.comparison._over_sets import Friedman, friedman, wilcoxon
@@ -162,6 +161,11 @@ class Experiment:
             if key is not None and key in self.journal:
                 losses[number] = self.journal.losses(key)[BY_ROW.index(metric)]
         return losses
+
+    def values(self, data_set: str, size: int, method: str, metric: str = "log_loss") -> Array:
+        """The value of a metric on each split, [R]; NaN where there is none."""
+        keys = [self.keys.get(Place(data_set, split, size, method), "") for split in range(len(self.splits(data_set)))]
+        return np.array([self.journal.get(key, NOT_RUN).values.get(metric, np.nan) for key in keys])
 
     def failures(self) -> pd.DataFrame:
         """The rows of the frame without a value, with their reasons."""

@@ -14,14 +14,15 @@ import numpy as np
 
 from bayesnb import __version__
 from bayesnb.arrays import _limits as limits
-from bayesnb.comparison._compare import Comparison
-from bayesnb.comparison._experiment import Experiment, num_test_rows
+from bayesnb.comparison._data_sets import DataSet
+from bayesnb.comparison._designs import num_test_rows
 from bayesnb.comparison._first_split import Evidence, NutsCheck
 from bayesnb.comparison._methods import COMPARED, PRIOR_MEANINGS, REFERENCE, RIVALS
 from bayesnb.comparison._metrics import FLOOR_NATS, METRICS
 from bayesnb.frames._columns import Column
 from bayesnb.inspection._dependence import Dependence
 from bayesnb.inspection._num_parameters import num_parameters
+from bayesnb.report._comparison import Comparison
 
 PACKAGES = ("jax", "numpyro", "numpy", "scikit-learn")
 
@@ -43,9 +44,8 @@ Summary = Mapping[str, Any]
 
 
 class Findings(NamedTuple):
-    """All results of an experiment: the metrics, and what the first split shows."""
+    """All results: the metrics, and what the first split shows."""
 
-    experiment: Experiment
     result: Comparison
     evidence: Evidence
     pairs: Dependence | None
@@ -54,11 +54,11 @@ class Findings(NamedTuple):
     """Why there is no check with NUTS, unless by --no-nuts."""
 
 
-def summarise_data(experiment: Experiment) -> dict[str, Any]:
+def summarise_data(data: DataSet) -> dict[str, Any]:
     """A description of the table, before anything is fitted."""
-    table = experiment.table
+    table = data.table
     counts = np.bincount(table.y, minlength=len(table.classes)).tolist()
-    count = num_parameters(experiment.bayes, table.X)
+    count = num_parameters(data.bayes, table.X)
     joint = (
         "the full joint distribution has no finite table, as columns of numbers or counts take any value"
         if count.full_joint is None
@@ -85,11 +85,12 @@ def summarise_data(experiment: Experiment) -> dict[str, Any]:
 
 def summarise(findings: Findings, command: str) -> dict[str, Any]:
     """Everything needed to judge and repeat the comparison, as plain values for JSON."""
-    experiment, result, evidence, pairs, check, no_check = findings
+    result, evidence, pairs, check, no_check = findings
+    table, repeats = result.data.table, result.repeats
     every = [] if pairs is None else pairs.strongest(math.comb(len(pairs.names), 2))
     strong = sum(pair.log_bayes_factor > limits.STRONG_DEPENDENCE and pair.per_row > 0 for pair in every)
     dependent = f"Dependent pairs of columns within the classes: {strong} of {len(every):,} (dependence.png)."
-    repeats, data, stopped = experiment.repeats, summarise_data(experiment), _say_where_it_stopped(result)
+    data, stopped = summarise_data(result.data), _say_where_it_stopped(result)
     if stopped is not None:
         data["warnings"].insert(0, stopped)
     return {
@@ -97,9 +98,9 @@ def summarise(findings: Findings, command: str) -> dict[str, Any]:
         "splits": {
             "sizes": list(result.sizes),
             "repeats": repeats,
-            "test_rows": experiment.num_test,
-            "held_out_rows": num_test_rows(len(experiment.table.y)),
-            "seed": experiment.seed,
+            "test_rows": result.num_test,
+            "held_out_rows": num_test_rows(len(table.y)),
+            "seed": result.data.seed,
             "stopped": result.stopped,
         },
         "priors": dict(result.priors),
@@ -116,17 +117,18 @@ def summarise(findings: Findings, command: str) -> dict[str, Any]:
         },
         "sentences": {
             "finding": [_finding(result, size) for size in sorted({result.sizes[0], result.sizes[-1]}, reverse=True)],
-            "next": next_step(result, pairs, own_program=experiment.model is not None),
-            "mean": f"mean ± standard error of {repeats} splits" if repeats > 1 else "one split",
+            "next": next_step(result, pairs, own_program=result.data.model is not None),
+            "mean": f"mean of {repeats} splits ± half of its 95 % interval" if repeats > 1 else "one split",
+            "intervals": _intervals(result),
             "impossible": _impossible(result),
-            "equal": None if "numeric" in experiment.table.blocks or experiment.model is not None else EQUAL,
+            "equal": None if "numeric" in table.blocks or result.data.model is not None else EQUAL,
             "evidence": _evidence(evidence),
             "dependence": None if pairs is None else dependent,
             "overconfidence": _overconfidence(result, pairs),
             "nuts": None if check is None else _nuts(check),
             "no_nuts": no_check,
             "stopped": stopped,
-            "test_rows": _test_rows(experiment),
+            "test_rows": _test_rows(result),
         },
         "versions": {
             "python": platform.python_version(),
@@ -149,12 +151,24 @@ def _say_where_it_stopped(result: Comparison) -> str | None:
     return f"The comparison was stopped after {plural(result.repeats, 'split')} ({result.stopped}); others are missing."
 
 
-def _test_rows(experiment: Experiment) -> str | None:
+def _test_rows(result: Comparison) -> str | None:
     """A sentence if not all held-out rows are scored."""
-    held_out = num_test_rows(len(experiment.table.y))
-    if experiment.num_test == held_out:
+    held_out = num_test_rows(len(result.data.table.y))
+    if result.num_test == held_out:
         return None
-    return f"Of {held_out:,} held-out rows, {experiment.num_test:,} are scored in each split (--test-rows)."
+    return f"Of {held_out:,} held-out rows, {result.num_test:,} are scored in each split (--test-rows)."
+
+
+def _intervals(result: Comparison) -> str | None:
+    """Which estimator the intervals of each size are of; a test of calibration has none where test rows are shared."""
+    if result.repeats < 2:
+        return None
+    by_name: dict[str, list[str]] = {}
+    for size in result.sizes:
+        by_name.setdefault(result.estimator(size), []).append(f"{size:,}")
+    found = "; ".join(f"{name} at n = {', '.join(sizes)}" for name, sizes in by_name.items())
+    crossed = " Crossed, the ECE has no interval." if "crossed" in by_name else ""
+    return f"Intervals: {found}.{crossed}"
 
 
 def _kind(columns: Sequence[Column]) -> dict[str, Any]:
@@ -169,26 +183,27 @@ def _kind(columns: Sequence[Column]) -> dict[str, Any]:
 
 def _row(result: Comparison, size: int, method: str) -> dict[str, Any]:
     row: dict[str, Any] = {"size": size, "method": method, "prior": result.priors[method]}
+    row["estimator"] = result.estimator(size)
     for metric in METRICS:
-        mean, error = result.mean(size, method, metric)
+        mean, half = result.mean(size, method, metric)
         difference, paired = result.difference(size, method, metric)
         row[metric] = {
             "mean": mean,
-            "standard_error": _finite(error),
+            "half_interval": _finite(half),
             "minus_full_bayes": difference,
-            "minus_full_bayes_standard_error": _finite(paired),
+            "minus_full_bayes_half_interval": _finite(paired),
             "than_full_bayes": _verdict(result, size, method, metric),
         }
-    row["impossible_share"] = result.mean(size, method, "impossible")[0]
+    row["impossible_share"] = float(result.values(size, method, "impossible").mean())
     row["fit_ms"] = result.median(size, method, "fit_ms")
     row["predict_ms"] = result.median(size, method, "predict_ms")
     return row
 
 
 def _verdict(result: Comparison, size: int, method: str, metric: str) -> str | None:
-    """`better` or `worse` than full Bayes if the paired difference shows and exceeds two standard errors."""
-    difference, error = result.difference(size, method, metric)
-    if not abs(difference) > 2 * error or number(difference) == number(0.0):
+    """`better` or `worse` than full Bayes if the paired difference shows, and its 95 % interval is without 0."""
+    difference, half = result.difference(size, method, metric)
+    if not abs(difference) > half or number(difference) == number(0.0):
         return None
     return "better" if (difference > 0) == METRICS[metric].higher_is_better else "worse"
 
@@ -210,9 +225,9 @@ def _finding(result: Comparison, size: int) -> dict[str, str]:
     values += f" Those of {REFERENCE} are {with_error(*loss[REFERENCE])} and {with_error(*accuracy[REFERENCE])}."
     if _verdict(result, size, best, "log_loss"):
         return {"claim": f"With {rows} '{best}' {LOWEST}, clearly lower than {REFERENCE}.", "scores": values}
-    difference, error = result.difference(size, best, "log_loss")
-    if abs(difference) <= 2 * error:
-        values += " The difference in log loss is within two standard errors."
+    difference, half = result.difference(size, best, "log_loss")
+    if abs(difference) <= half:
+        values += " The 95 % interval of the difference in log loss has 0 in it."
     return {"claim": f"With {rows} '{best}' {LOWEST}.", "scores": values}
 
 
@@ -220,7 +235,7 @@ def _impossible(result: Comparison) -> str:
     """A sentence on the methods that gave true classes a probability below the floor, zero included, and how often."""
     parts = []
     for method in result.methods:
-        shares = {size: result.mean(size, method, "impossible")[0] for size in result.sizes}
+        shares = {size: result.values(size, method, "impossible").mean() for size in result.sizes}
         some = [f"{100 * share:.2g} % at n = {size:,}" for size, share in shares.items() if share > 0]
         if some:
             parts.append(f"{method} {', '.join(some)}")
@@ -244,12 +259,13 @@ def _evidence(evidence: Evidence) -> str:
 def _overconfidence(result: Comparison, pairs: Dependence | None) -> str | None:
     """A warning if full Bayes is over-confident, with a reason if columns depend on each other, and what helps."""
     size = result.sizes[-1]
-    gap, error = result.overconfidence(size, REFERENCE)
-    if not (gap > limits.LEAST_OVERCONFIDENCE and gap > 2 * error):
+    accuracy, half = result.mean(size, REFERENCE, "accuracy")
+    gap = result.confidence(size, REFERENCE) - accuracy
+    if not (gap > limits.LEAST_OVERCONFIDENCE and gap > half):
         return None
     warning = (
         f"Full Bayes is over-confident: at n = {size:,} its largest probability is on average "
-        f"{with_error(gap, error)} higher than its accuracy (reliability.png)."
+        f"{number(gap)} higher than its accuracy of {with_error(accuracy, half)} (reliability.png)."
     )
     if pairs is not None:
         strongest = pairs.strongest(1)[0]
@@ -328,9 +344,11 @@ def number(value: float, sign: str = "", digits: int | None = None) -> str:
 
 
 def with_error(mean: float, error: float | None, sign: str = "") -> str:
-    """A mean and its standard error to the same decimal place; the mean alone without an error."""
-    text = number(mean, sign)
-    return text if error is None or not math.isfinite(error) else f"{text} ±{number(error, digits=_digits(abs(mean)))}"
+    """A mean and half of its interval to the decimal places of the larger; the mean alone without an interval."""
+    if error is None or not math.isfinite(error):
+        return number(mean, sign)
+    digits = _digits(max(abs(mean), error))
+    return f"{number(mean, sign, digits)} ±{number(error, digits=digits)}"
 
 
 def _digits(size: float) -> int:

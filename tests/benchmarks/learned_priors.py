@@ -21,7 +21,8 @@ from sklearn.datasets import load_digits
 from sklearn.feature_extraction.text import CountVectorizer
 
 import bayesnb as nb
-from bayesnb.comparison._experiment import bayes_model, stratified_split
+from bayesnb.comparison._data_sets import bayes_model
+from bayesnb.comparison._designs import stratified_split
 from bayesnb.comparison._metrics import accuracy, log_loss
 from bayesnb.files._description import make_table
 from bayesnb.files.sources._paths import BUILT_IN, of_frame, open_data

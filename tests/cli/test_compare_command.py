@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from bayesnb.arrays import _limits as limits
 from bayesnb.cli import main
-from bayesnb.comparison._compare import Scores
 from bayesnb.comparison._first_split import NutsCheck
+from bayesnb.comparison._journal import Journal
 from bayesnb.comparison._methods import NAIVE_BAYES, RIVALS
 from bayesnb.report._folder import stage
 from tests.command_line import GOOD, HEADER, ROWS, prepare, run
@@ -77,8 +77,8 @@ def test_the_same_seed_gives_the_same_scores(place):
 def test_a_data_set_of_scikit_learn_with_the_nuts_check(place, monkeypatch):
     calls = []
 
-    def check(experiment, progress_bar):  # the sampler itself is tested with the comparison
-        calls.append((experiment.table.name, len(experiment.first[0][1]), experiment.seed, progress_bar))
+    def check(data, split, progress_bar):  # the sampler itself is tested with the comparison
+        calls.append((data.table.name, len(split.train), data.seed, progress_bar))
         return NutsCheck(30, 45, 0.004, 0.001, 1.001, 2000.0, 0, 4000, 4, 1.5, ("take more draws",))
 
     monkeypatch.setattr("bayesnb.comparison._first_split.check_with_nuts", check)
@@ -126,10 +126,14 @@ MISTAKES = {
     "one class": ("x,y\n1,a\n2,a\n3,a\n", ["bad.csv"], "one class only"),
     "more classes than rows": ("x,y\n1,a\n2,b\n3,c\n", ["bad.csv"], "3 classes in 3 rows"),
     "a measurement": (None, ["good.csv", "--target", "height"], "classification needs classes"),
-    "a size too large": (None, ["good.csv", "--sizes", "10,29"], "size of 29 is more than the 28 training rows"),
+    "a size too large": (
+        None,
+        ["good.csv", "--sizes", "10,29"],
+        "has 28 rows to train on (of 40; the others",
+    ),
     "a size too small": (None, ["good.csv", "--sizes", "0"], "size of 0 is too small"),
     "sizes that are words": (None, ["good.csv", "--sizes", "ten"], "'ten' is not a list of whole numbers"),
-    "no sizes": (None, ["good.csv", "--sizes", ","], "no training size is given"),
+    "no sizes": (None, ["good.csv", "--sizes", ","], "sizes must be whole numbers of training rows"),
     "no repeats": (None, ["good.csv", "--repeats", "0"], "0 is not in the range"),
     "an unknown column": (None, ["good.csv", "--as", "hight=normal"], "did you mean 'height'"),
     "an unknown kind": (None, ["good.csv", "--as", "height=gauss"], "one of bernoulli, categorical, normal"),
@@ -179,7 +183,7 @@ def test_stopping_half_way_leaves_nothing(place, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bayesnb.comparison._compare.compare", stop)
+    monkeypatch.setattr("bayesnb.report._comparison.compare", stop)
     result = run("good.csv", "--no-nuts")
     assert result.exit_code == 130
     assert "stopped; nothing was written" in result.stderr
@@ -198,8 +202,8 @@ def test_stopping_after_a_split_leaves_a_report_of_it(place, monkeypatch, stop):
     options = ["good.csv", "--no-nuts", "--sizes", "10,20", "--repeats", "2", "--out", "o"]
     assert run(*options, "--seed", "1").exit_code == 0
     whole = {path.name: path.read_bytes() for path in (place / "o").iterdir()}
-    added = Scores.append
-    monkeypatch.setattr("bayesnb.comparison._compare.Scores.append", interrupt)
+    added = Journal.append
+    monkeypatch.setattr(Journal, "append", interrupt)
     at = 0
     assert run(*options).exit_code == 130
     assert {path.name: path.read_bytes() for path in (place / "o").iterdir()} == whole
@@ -253,10 +257,10 @@ def test_stopping_while_the_report_is_written(place, monkeypatch, stop, times):
 STOPPED = """
 import signal, sys
 from bayesnb.cli import main
-from bayesnb.comparison._compare import Scores
+from bayesnb.comparison._journal import Journal
 
-added = Scores.append
-Scores.append = lambda self, found: added(self, found) or found[0][1].split == 1 and signal.raise_signal(signal.SIGINT)
+added = Journal.append
+Journal.append = lambda self, found: added(self, found) or found[0][1].split == 1 and signal.raise_signal(signal.SIGINT)
 sys.argv[1:] = ["compare", "good.csv", "--methods", "MLE,full Bayes", "--no-nuts", "--sizes", "10,20", "--out", "o"]
 main()
 """

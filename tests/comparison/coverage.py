@@ -15,7 +15,7 @@ import numpy as np
 from scipy import stats
 
 import bayesnb as nb
-from bayesnb.comparison._experiment import stratified_order, stratified_split
+from bayesnb.comparison._designs import stratified_order, stratified_split
 from bayesnb.comparison._metrics import BY_ROW, LOG_SMALLEST
 from bayesnb.comparison._paired import Difference, corrected, crossed
 

@@ -46,6 +46,7 @@ def random_study(**far: float) -> SimpleNamespace:
         num_test=lambda _: 25,
         design_of=lambda _, size: "crossed" if size <= 50 else "resplit",
         losses=lambda *place: table[place],
+        values=lambda *place: table[(*place[:3], "brier")].mean(axis=1),
         frame=lambda: frame,
         scores=scores,
     )

@@ -5,7 +5,15 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import bayesnb as nb
-from bayesnb.comparison._designs import check_sizes, half_octaves, make_design
+from bayesnb.comparison._designs import (
+    check_sizes,
+    default_repeats,
+    growing_sizes,
+    half_octaves,
+    make_design,
+    num_test_rows,
+    stratified_split,
+)
 from bayesnb.frames._series import DataError
 
 Y = np.random.default_rng(0).choice(3, size=200, p=[0.6, 0.3, 0.1])
@@ -24,6 +32,26 @@ def test_a_crossed_design_has_one_test_part_and_other_orders_of_the_rest():
     assert not np.array_equal(design.nested[1].train, first.train)
     assert design.pool == 140
     assert design.sizes == (16, 23, 32, 45, 64)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_prefix_and_the_test_set_are_stratified(seed):
+    y = np.random.default_rng(seed).choice(4, size=301, p=[0.55, 0.3, 0.1, 0.05])
+    split = stratified_split(y, np.random.default_rng(seed + 100))
+    assert_array_equal(np.sort(np.concatenate([split.train, split.test])), np.arange(301))
+    assert len(split.test) == num_test_rows(301) == 90
+    share = np.bincount(y, minlength=4) / 301
+    running = np.cumsum(np.eye(4)[y[split.train]], axis=0)
+    gaps = np.abs(running - np.arange(1, 212)[:, None] * share)
+    # a class is within one row of its share of the time, and the number of rows within K of its own
+    assert np.all(gaps <= 1 + 4 * share)
+    assert np.all(np.abs(np.bincount(y[split.test], minlength=4) - 90 * share) <= 1 + 4 * share)
+
+
+def test_a_class_of_one_row_is_held_out_in_three_of_ten_splits():
+    y = np.array([0] * 60 + [1] * 39 + [2])
+    held_out = [99 in stratified_split(y, np.random.default_rng(seed)).test for seed in range(1000)]
+    assert abs(np.mean(held_out) - 0.3) < 5 * np.sqrt(0.21 / 1000)
 
 
 def test_more_splits_keep_the_earlier_ones():
@@ -64,6 +92,28 @@ def test_forward_trains_on_the_rows_just_before():
     for split in design.nested:
         assert_array_equal(np.sort(split.train[:10]), split.test[0] - 10 + np.arange(10))
     assert design.of(140) == "forward"
+
+
+@pytest.mark.parametrize(
+    ("num_train", "num_classes", "sizes"),
+    [
+        (398, 2, (20, 50, 100, 200, 398)),
+        (105, 3, (20, 50, 105)),
+        (1258, 60, (100, 200, 500, 1000, 1258)),
+        (22793, 2, (20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 22793)),
+        (14, 2, (14,)),
+    ],
+)
+def test_growing_sizes(num_train, num_classes, sizes):
+    assert growing_sizes(num_train, num_classes) == sizes
+
+
+def test_large_tables_have_fewer_splits_and_score_some_of_the_held_out_rows():
+    assert [default_repeats(rows) for rows in (150, 50_000, 100_000, 494_000)] == [20, 20, 10, 5]
+    some, whole = (make_design("s", "crossed", Y, 2, 5, [20, 130], most_test=most) for most in (10, 200))
+    for part, all_rows in zip(some.nested + some.redrawn, whole.nested + whole.redrawn, strict=True):
+        assert_array_equal(part.test, all_rows.test[:10])
+        assert_array_equal(part.train, all_rows.train)
 
 
 def test_half_octaves():

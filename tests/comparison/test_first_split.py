@@ -5,12 +5,18 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from bayesnb.comparison._experiment import Experiment, bayes_model, make_splits
+from bayesnb.comparison._data_sets import bayes_model
+from bayesnb.comparison._designs import Split, make_design
 from bayesnb.comparison._first_split import check_with_nuts, dependent_columns, too_long_for_nuts
 from bayesnb.files._description import make_table
 from bayesnb.files.sources._paths import of_frame
 from bayesnb.inspection._dependence import dependence
-from tests.comparisons import synthetic
+from tests.comparisons import data_of, synthetic
+
+
+def first(table, size):
+    split = make_design(table.name, "crossed", table.y, 1, 3).nested[0]
+    return Split(split.train[:size], split.test)
 
 
 def test_dependence_is_found_in_the_training_rows_under_the_names_of_the_columns():
@@ -18,18 +24,18 @@ def test_dependence_is_found_in_the_training_rows_under_the_names_of_the_columns
     frame["d"] = frame["c"] + frame["b"] + 0.01 * np.cos(np.arange(90.0) ** 2)
     frame["label"] = pd.Series(["x", "y", "x"] * 30, dtype=object)
     table = make_table(of_frame("pairs", frame), "label")
-    found = dependent_columns(Experiment(table, (20, 40), 1, 3))
+    found = dependent_columns(data_of(table), first(table, 40))
     assert found.names == ("b", "a", "c", "d")  # as the table orders them: two values, categories, numbers
     assert found.strongest(1)[0][:2] == ("c", "d")
-    rows = make_splits(table, 1, seed=3)[0].train[:40]
+    rows = first(table, 40).train
     again = dependence(table.rows(rows)[0], table.y[rows], model=bayes_model(table))
     assert_array_equal(found.log_bayes_factor, again.log_bayes_factor)
-    assert dependent_columns(Experiment(synthetic("n"), (20,), 1, 0)) is None  # a single column has no pair
+    assert dependent_columns(data_of(synthetic("n")), first(synthetic("n"), 20)) is None  # a single column has no pair
 
 
 @pytest.mark.slow
 def test_nuts_agrees_with_the_exact_posterior():
-    check = check_with_nuts(Experiment(synthetic("bn"), (40,), 1, 0))
+    check = check_with_nuts(data_of(synthetic("bn")), first(synthetic("bn"), 40))
     assert (check.size, check.num_rows, check.num_draws) == (40, 36, 500 * check.num_chains)
     assert check.num_divergences == 0
     assert check.max_r_hat < 1.02
@@ -38,9 +44,8 @@ def test_nuts_agrees_with_the_exact_posterior():
 
 
 def test_many_parameters_beside_few_fits_are_not_checked_unless_asked():
-    few = Experiment(synthetic("bn", rows=60), (20,), 1, 0)
+    few = data_of(synthetic("bn", rows=60))
     assert too_long_for_nuts(few, 44) is None
     assert "with 11 free parameters it would take long beside 43 fits: --nuts" in too_long_for_nuts(few, 43)
     wide = pd.DataFrame({f"x{d}": np.sin(np.arange(60) * (d + 1)) for d in range(100)} | {"y": ["a", "b"] * 30})
-    first = Experiment(make_table(of_frame("wide", wide), "y"), (20,), 1, 0)
-    assert "with 401 free parameters" in too_long_for_nuts(first, 1600)
+    assert "with 401 free parameters" in too_long_for_nuts(data_of(make_table(of_frame("wide", wide), "y")), 1600)

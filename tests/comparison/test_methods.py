@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bayesnb.comparison._compare import compare
-from bayesnb.comparison._experiment import Experiment, bayes_model, make_splits
+from bayesnb.comparison._data_sets import bayes_model
+from bayesnb.comparison._designs import Split
 from bayesnb.comparison._first_split import compute_evidence
 from bayesnb.comparison._methods import COMPARED, CURES, NAIVE_BAYES, OWN_PRIOR, PRIOR_MEANINGS, REFERENCE, RIVALS
 from bayesnb.comparison._metrics import log_loss
@@ -16,7 +16,7 @@ from bayesnb.fits._empirical import fit_empirical
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.validation._default import fit_default
 from bayesnb.validation._temper import temper
-from tests.comparisons import synthetic
+from tests.comparisons import compared, data_of, synthetic
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_rows_that_are_known_to_be_those_of_the_fit_are_not_counted_again(pair, 
 
     monkeypatch.setattr("bayesnb.validation._temper.fitted_rows", recount)
     methods = ("full Bayes", "tempered", "feature weights", "default")
-    assert compare(Experiment(pair, (30,), 1, 1), methods=methods).methods == methods
+    assert compared(pair, (30,), 1, methods=methods).methods == methods
 
 
 @pytest.mark.slow
@@ -46,9 +46,9 @@ def test_each_row_is_its_method_on_the_same_rows(pair):
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
 
-    result = compare(Experiment(pair, (30,), 2, 1), methods=NAIVE_BAYES + RIVALS)
+    result = compared(pair, (30,), 2, methods=NAIVE_BAYES + RIVALS)
     assert result.methods == (*NAIVE_BAYES, *RIVALS)
-    split = make_splits(pair, 2, seed=1)[1]
+    split = result.study.splits(pair.name, 30)[1]
     (X, y), (X_test, y_test) = pair.rows(split.train[:30]), pair.rows(split.test)
     model = bayes_model(pair)
     post = fit_posterior(model, X, y)
@@ -88,8 +88,9 @@ def test_every_method_has_a_prior_with_a_meaning():
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the evidence rises beyond the bounds")
 def test_the_evidence_is_that_of_the_first_training_set(pair):
-    evidence = compute_evidence(Experiment(pair, (30,), 1, 1))
-    X, y = pair.rows(make_splits(pair, 1, seed=1)[0].train[:30])
+    train = np.random.default_rng(1).permutation(60)[:30]
+    evidence = compute_evidence(data_of(pair), Split(train, train[:0]))
+    X, y = pair.rows(train)
     model = bayes_model(pair)
     assert_allclose(evidence.full_bayes, fit_posterior(model, X, y).log_evidence, rtol=1e-9)
     assert_allclose(evidence.learned_prior, fit_empirical(model, X, y).log_evidence, rtol=1e-9)

@@ -8,8 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 
 import bayesnb as nb
-from bayesnb.comparison._data_sets import read_sets
-from bayesnb.comparison._experiment import bayes_model
+from bayesnb.comparison._data_sets import bayes_model, read_sets
 
 RNG = np.random.default_rng(3)
 Y = RNG.choice(3, size=90, p=[0.6, 0.35, 0.05])

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose
 
 from bayesnb import plots
 from bayesnb.arrays import _limits as limits
-from bayesnb.comparison._compare import Comparison
 from bayesnb.comparison._first_split import Evidence, Inclusion
 from bayesnb.comparison._metrics import ReliabilityBins
 from bayesnb.frames._series import DataError
@@ -19,7 +18,7 @@ from bayesnb.inspection._dependence import Dependence
 from bayesnb.report import _page as page
 from bayesnb.report._folder import stage, write_files
 from bayesnb.report._summary import summarise
-from tests.comparisons import CHECK, PAIRS, by_hand, findings_of, synthetic, widest
+from tests.comparisons import CHECK, PAIRS, MadeUp, by_hand, findings_of, synthetic, widest
 
 
 def test_the_learning_curve_has_a_line_and_a_bar_for_each_method():
@@ -49,7 +48,7 @@ def test_the_pictures_show_the_methods_that_are_told_apart(mixed):
         ("reliability.png", {*plots.STYLES} - {"MAP"}),
     ):
         names = [text.get_text() for text in figures_of[name].legends[0].get_texts()]
-        assert names == [method for method in result.methods if method in methods]
+        assert names == [method for method in result.priors if method in methods]
 
 
 def test_sizes_that_stand_close_share_a_label():
@@ -156,12 +155,12 @@ def test_the_files_hold_what_was_measured(tmp_path, mixed):
 
 def test_one_split_has_no_error_and_the_summary_is_still_json():
     both = by_hand()
-    one = Comparison(both.priors, tuple(r for r in both.records if r.repeat == 0))
+    one = MadeUp(both.priors, tuple(r for r in both.records if r.repeat == 0))
     text = json.dumps(summarise(findings_of(synthetic("b"), one), ""), allow_nan=False)
     row = json.loads(text)["table"][0]
     assert row["log_loss"] == {
-        "mean": 1.1, "standard_error": None,
-        "minus_full_bayes": pytest.approx(0.1), "minus_full_bayes_standard_error": None, "than_full_bayes": None,
+        "mean": pytest.approx(1.1), "half_interval": None,
+        "minus_full_bayes": pytest.approx(0.1), "minus_full_bayes_half_interval": None, "than_full_bayes": None,
     }  # fmt: skip
 
 

@@ -2,11 +2,9 @@
 
 import pytest
 
-from bayesnb.comparison._compare import compare
-from bayesnb.comparison._experiment import Experiment
 from bayesnb.report._folder import write_files
 from bayesnb.report._summary import summarise
-from tests.comparisons import QUICK, synthetic
+from tests.comparisons import compared, synthetic
 from tests.report.pages import hostile, made_up
 
 
@@ -24,4 +22,4 @@ def written(tmp_path_factory):
 def counted():
     """A table of categories and flags, where MAP with Laplace 1 is full Bayes, and its comparison."""
     table = synthetic("bc")
-    return table, compare(Experiment(table, (10,), 2, 1), methods=QUICK)
+    return table, compared(table, (10,), 2)

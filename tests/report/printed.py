@@ -4,10 +4,9 @@ from types import SimpleNamespace
 
 from rich.console import Console
 
-from bayesnb.comparison._experiment import Experiment
 from bayesnb.report._console import print_data, print_results
 from bayesnb.report._summary import summarise, summarise_data
-from tests.comparisons import findings_of
+from tests.comparisons import data_of, findings_of
 
 
 def printed(function, summary):
@@ -21,7 +20,7 @@ def printed_results(*findings):
 
 
 def printed_data(table):
-    return printed(print_data, summarise_data(Experiment(table, (10,), 1, 0)))
+    return printed(print_data, summarise_data(data_of(table)))
 
 
 def words(text):

@@ -10,7 +10,7 @@ from bayesnb.files._description import make_table
 from bayesnb.files.sources._paths import of_frame
 from bayesnb.report._console import print_results
 from bayesnb.report._summary import summarise
-from tests.comparisons import by_hand, findings_of, widest
+from tests.comparisons import by_hand, compared, findings_of, widest
 from tests.report.printed import printed, printed_data, printed_results, words
 
 
@@ -24,13 +24,13 @@ def test_the_report_fits_80_columns_and_names_every_prior(mixed):
     for row, method in zip(metrics, COMPARED, strict=True):
         named = method.split() + result.priors[method].split()
         assert row[: len(named)] == named
-        assert row[len(named) :] == [".444", "±.231", ".444", "±.231", ".444", "±.231", ".500", "±.231"]
+        assert row[len(named) :] == [".444", "±.996", ".444", "±.996", ".444", "±.996", ".500", "±.994"]
     assert "the same predictions" not in text
 
 
 def test_impossible_rows_are_counted_in_words(counted, mixed):
     _, result = counted
-    share = 100 * result.mean(10, "MLE", "impossible")[0]
+    share = 100 * result.values(10, "MLE", "impossible").mean()
     text = words(printed_results(*counted))
     assert share > 0
     assert f"(zero included; each counts as 87.3 nats in the log loss): MLE {share:.2g} % at n = 10" in text
@@ -40,10 +40,9 @@ def test_impossible_rows_are_counted_in_words(counted, mixed):
 
 
 def test_a_stopped_comparison_says_so_and_so_does_one_that_scores_some_rows(mixed):
-    table, result = mixed
-    findings = findings_of(table, replace(result, stopped="interrupted"))
-    experiment = replace(findings.experiment, most_test=10)
-    findings = findings._replace(experiment=experiment, no_check="There is no check.")
+    table, _ = mixed
+    result = compared(table, (10,), 4, methods=("full Bayes",), most_test=10)
+    findings = findings_of(table, replace(result, stopped="interrupted"))._replace(no_check="There is no check.")
     summary = summarise(findings, "")
     sentence = "The comparison was stopped after 4 splits (interrupted); others are missing."
     assert summary["sentences"]["stopped"] == summary["data"]["warnings"][0] == sentence

@@ -113,7 +113,7 @@ def test_the_command_line_keeps_its_own_input(tmp_path, monkeypatch):
     (place / "results.csv").write_text(GOOD)
     (place / "link").symlink_to(".")
     (place / "...csv").write_text(GOOD)  # whose name, without its ending, is that of the folder above
-    monkeypatch.setattr("bayesnb.comparison._compare.compare", lambda *_, **__: pytest.fail("the work began"))
+    monkeypatch.setattr("bayesnb.report._comparison.compare", lambda *_, **__: pytest.fail("the work began"))
     read, other = "results.csv' is an input", "results.csv' would be overwritten"
     for *args, sentence in (
         ["results.csv", "--out", ".", read],

@@ -27,7 +27,7 @@ def test_the_best_is_bold_and_ties_are_marked(study):
         if (cell.data_set, cell.size, cell.method, cell.metric) == ("b", 64, "MAP", "log_loss"):
             study.frame().loc[cell.Index, "value"] = (near + 0.001)[cell.split].mean()
     text = score_table(study, rope=0.01)
-    expected, _ = difference_of(study, "b", 64, "MAP", "MLE", "log_loss", None)
+    expected, _ = difference_of(study, "b", 64, "MAP", "MLE", "log_loss")
     assert expected.regions(0.01).within > 0.5
     values = study.scores().map("{:.3f}".format)
     for name in "abc":

@@ -6,10 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bayesnb.comparison._compare import Comparison
 from bayesnb.comparison._metrics import ReliabilityBins
 from bayesnb.report._summary import next_step, number, summarise, whole, with_error
-from tests.comparisons import CHECK, PAIRS, by_hand, evidence_of, findings_of, record, synthetic, widest
+from tests.comparisons import CHECK, PAIRS, MadeUp, by_hand, evidence_of, findings_of, record, synthetic, widest
 from tests.report.printed import printed_data, printed_results, words
 
 # words and numbers
@@ -29,6 +28,7 @@ def test_numbers_are_short(value, text):
 def test_a_mean_and_its_error_share_the_decimals():
     assert with_error(0.3123, 0.0456) == ".312 ±.046"
     assert with_error(12.34, 0.0456, sign="+") == "+12.3 ±.0"
+    assert with_error(0.3123, 1.0456) == ".31 ±1.05"
     assert with_error(0.3123, None) == ".312"
 
 
@@ -55,22 +55,22 @@ def finding(**losses):
     """The finding of these losses in each split, beside those of MLE and full Bayes."""
     records = [record(i, method, loss) for method, values in losses.items() for i, loss in enumerate(values)]
     priors = dict.fromkeys(losses, "none")
-    found = summarise(findings_of(synthetic("b"), Comparison(priors, tuple(records))), "")
+    found = summarise(findings_of(synthetic("b"), MadeUp(priors, tuple(records))), "")
     return found["sentences"]["finding"][0], found["table"]
 
 
 def test_the_finding_names_a_method_that_is_surely_better():
-    loss = {"MLE": [1.1, 5.0], "MAP": [0.4, 1.2], "full Bayes": [1.2, 2.0]}
+    loss = {"MLE": [1.1, 5.0], "MAP": [0.7, 0.9], "full Bayes": [1.5, 1.7]}
     found, table = finding(**loss)
     assert found["claim"] == "With 20 training rows 'MAP' has the lowest log loss, clearly lower than full Bayes."
-    assert found["scores"].startswith("Its log loss is .800 ±.400 and its accuracy .900 ±.000. Those of full Bayes are")
+    assert found["scores"].startswith("Its log loss is .80 ±1.50 and its accuracy .900 ±.000. Those of full Bayes are")
     assert [row["log_loss"]["than_full_bayes"] for row in table] == [None, "better", None]
 
 
 def test_the_finding_says_where_a_lead_may_be_chance_or_is_none():
     found, _ = finding(**{"MLE": [1.0, 2.0], "full Bayes": [1.4, 1.8]})
     assert found["claim"] == "With 20 training rows 'MLE' has the lowest log loss."
-    assert found["scores"].endswith("The difference in log loss is within two standard errors.")
+    assert found["scores"].endswith("The 95 % interval of the difference in log loss has 0 in it.")
     one, _ = finding(**{"MLE": [1.0], "full Bayes": [1.4]})  # the noise of one split is unknown
     assert one["claim"] == found["claim"]
     assert one["scores"] == "Its log loss is 1.00 and its accuracy .900. Those of full Bayes are 1.40 and .900."
@@ -81,9 +81,9 @@ def test_the_finding_says_where_a_lead_may_be_chance_or_is_none():
 
 
 def test_full_bayes_predicts_best_where_all_others_are_surely_worse():
-    found, _ = finding(**{"MLE": [1.4, 2.5], "MAP": [1.3, 2.4], "full Bayes": [1.0, 2.0]})
+    found, _ = finding(**{"MLE": [1.41, 2.4], "MAP": [1.31, 2.3], "full Bayes": [1.0, 2.0]})
     assert found["claim"] == "With 20 training rows full Bayes predicts best."
-    found, _ = finding(**{"MLE": [1.4, 2.5], "MAP": [0.9, 2.4], "full Bayes": [1.0, 2.0]})
+    found, _ = finding(**{"MLE": [1.41, 2.4], "MAP": [0.9, 2.4], "full Bayes": [1.0, 2.0]})
     assert found["claim"] == "With 20 training rows full Bayes has the lowest log loss."
 
 
@@ -136,7 +136,8 @@ def surely(confidence, correct):
     splits = np.array([[[40], [c], [r]] for c, r in zip(confidence, correct, strict=True)])
     bins, found = [ReliabilityBins(*split) for split in splits], by_hand()
     few = [one for one in found.records if one.repeat < len(bins)]
-    return replace(found, records=tuple(replace(one, bins=bins[one.repeat]) for one in few))
+    right = [hits / 40 for hits in correct]
+    return replace(found, records=tuple(replace(one, bins=bins[one.repeat], accuracy=right[one.repeat]) for one in few))
 
 
 def about_dependence(result, pairs):
@@ -163,14 +164,14 @@ def cured(tempered, weights):
         (
             0.02,
             0.012,
-            "error of .050 falls to .020 with 'tempered' (accuracy -.100 ±.000, Brier +.050 ±.000); and to .012 with "
-            "'feature weights' (accuracy -.100 ±.000, Brier +.050 ±.000)",
+            "error of .050 falls to .020 with 'tempered' (accuracy -.092 ±.045, Brier +.050 ±.000); and to .012 with "
+            "'feature weights' (accuracy -.092 ±.045, Brier +.050 ±.000)",
         ),
         (
             0.05,
             0.012,
-            "(dependence.png). The calibration error of .050 falls to .012 with 'feature weights' (accuracy -.100 "
-            "±.000, Brier +.050 ±.000)",
+            "(dependence.png). The calibration error of .050 falls to .012 with 'feature weights' (accuracy -.092 "
+            "±.045, Brier +.050 ±.000)",
         ),
         (0.06, 0.07, "(dependence.png)"),
     ],
@@ -182,17 +183,23 @@ def test_the_warning_points_at_the_cure_where_it_cures(tempered, weights, end):
 def test_dependence_is_a_warning_where_it_makes_full_bayes_over_confident():
     text = about_dependence(surely([39.0, 38.0, 39.5], [36.0, 36.0, 35.0]), PAIRS)
     assert text.startswith("warning: Full Bayes is over-confident: at n = 20 its largest probability is")
-    assert "is on average .079 ±.018 higher than its accuracy (reliability.png). Columns depend on each other" in text
+    assert (
+        "is on average .079 higher than its accuracy of .892 ±.045 (reliability.png). Columns depend on each other"
+        in text
+    )
     assert "within the classes, most surely 'a[1]' and 'c' (dependence.png)." in text
 
 
 def test_over_confidence_is_a_warning_without_dependence_too():
     sure = surely([39.0, 38.0, 39.5], [36.0, 36.0, 35.0])
     text = about_dependence(sure, PAIRS.among([0, 1]))
-    assert "is on average .079 ±.018 higher than its accuracy (reliability.png). No two columns surely depend" in text
+    assert (
+        "is on average .079 higher than its accuracy of .892 ±.045 (reliability.png). No two columns surely depend"
+        in text
+    )
     alone = about_dependence(sure, None)
     assert alone.startswith("warning: Full Bayes is over-confident: at n = 20")
-    assert alone.endswith("higher than its accuracy (reliability.png).")
+    assert alone.endswith("higher than its accuracy of .892 ±.045 (reliability.png).")
 
 
 @pytest.mark.parametrize(
@@ -211,8 +218,8 @@ def test_there_is_no_warning_where_full_bayes_is_not_over_confident(confidence, 
 
 def test_the_next_step_is_the_best_method_and_rivals_that_are_not_there():
     def step(losses, pairs=None, own_program=False):
-        result = Comparison(dict.fromkeys(losses, "none"), tuple(record(0, *one) for one in losses.items()))
-        return next_step(result, pairs, own_program=own_program)
+        result = MadeUp(dict.fromkeys(losses, "none"), tuple(record(0, *one) for one in losses.items()))
+        return next_step(result.on(synthetic("b")), pairs, own_program=own_program)
 
     rivals = "--rivals, for a logistic regression and a random forest on the same splits."
     powers = {"full Bayes": 0.4, "tempered": 0.3}

@@ -9,7 +9,6 @@ from sklearn.base import clone
 
 import bayesnb as nb
 from bayesnb.arrays import _limits as limits
-from bayesnb.comparison._experiment import Experiment
 from bayesnb.comparison._methods import COMPARED
 from bayesnb.families._views import shares
 from bayesnb.files._description import make_table
@@ -17,6 +16,7 @@ from bayesnb.files.sources._paths import open_data
 from bayesnb.rows._sufficient_statistics import from_host
 from bayesnb.validation._temper import temper_fitted
 from tests.benchmarks.ways import count_calls
+from tests.comparisons import data_of
 
 RNG = np.random.default_rng(8)
 Y = np.arange(120) % 3
@@ -112,7 +112,7 @@ def test_the_estimator_files_and_comparisons_ask_one_rule(monkeypatch, tmp_path)
     for most, size in ((limits.MOST_PRODUCTS, 6), (1, 1)):
         monkeypatch.setattr(limits, "MOST_PRODUCTS", most)
         estimator, file = nb.NaiveBayesClassifier().fit(FRAME, Y), nb.fit_file(str(path), "label", progress_bar=False)
-        compared = COMPARED["default"].fit(Experiment(table, (100,), 1, 0), table.X, table.y)
+        compared = COMPARED["default"].fit(data_of(table), table.X, table.y)
         found = [np.asarray(one.powers["numeric"]) for one in (estimator.fit_, file.fit_, compared)]
         assert found[0].shape == (size,)
         assert_allclose(found[1:], [found[0]] * 2, rtol=1e-6)

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 from sklearn.datasets import load_wine
 
 import bayesnb as nb
-from bayesnb.comparison._compare import Comparison, compare
-from bayesnb.comparison._experiment import Experiment, bayes_model, make_splits
+from bayesnb.comparison._data_sets import bayes_model
 from bayesnb.comparison._methods import COMPARED
 from bayesnb.comparison._metrics import log_loss
 from bayesnb.files._description import make_table
@@ -18,21 +18,24 @@ from bayesnb.files.sources._paths import of_frame
 from bayesnb.fits._closed_form import fit_posterior
 from bayesnb.frames._series import DataError
 from bayesnb.report._summary import _say_where_it_stopped
-from tests.comparisons import QUICK, by_hand, record, synthetic
+from tests.comparisons import QUICK, MadeUp, by_hand, compared, record, synthetic
+
+NO_ECE = "no interval: ECE is no mean over rows; give design='resplit'"
 
 
 @pytest.fixture(scope="module")
 def counted():
     table = synthetic("bc")
-    return table, compare(Experiment(table, (10, 40), 3, 1), methods=QUICK)
+    return table, compared(table, (10, 40), 3)
 
 
 def test_every_size_method_and_split_is_there(mixed):
     _, result = mixed
-    assert [(r.size, r.method, r.repeat) for r in result.records] == [
-        (size, method, repeat) for size in (10, 84) for method in QUICK for repeat in range(4)
-    ]
-    assert all(np.isfinite([r.log_loss, r.brier, r.ece]).all() and r.fit_ms > 0 for r in result.records)
+    assert (result.sizes, result.methods, result.repeats) == ((10, 84), QUICK, 4)
+    for size in result.sizes:
+        for method in QUICK:
+            assert np.isfinite([result.values(size, method, name) for name in ("log_loss", "brier", "ece")]).all()
+            assert (result.values(size, method, "fit_ms") > 0).all()
 
 
 def test_map_and_full_bayes_make_the_same_predictions_from_counts_alone(counted):
@@ -46,7 +49,7 @@ def test_map_and_full_bayes_make_the_same_predictions_from_counts_alone(counted)
 
 def test_full_bayes_is_laplaces_rule_written_out_on_the_same_split(counted):
     table, result = counted
-    split = make_splits(table, 3, seed=1)[2]
+    split = result.study.splits(table.name, 40)[2]
     (X, y), (X_test, y_test) = table.rows(split.train[:40]), table.rows(split.test)
     joint = np.tile(np.log((np.bincount(y, minlength=3) + 1) / (40 + 3)), (len(y_test), 1))
     for block, categories in (("binary", 2), ("categorical", 5)):
@@ -69,50 +72,58 @@ def test_a_class_that_a_training_set_lacks_is_no_obstacle():
     frame = pd.DataFrame({"x": np.arange(40) % 2 * 1.0, "z": np.sin(np.arange(40.0))})
     frame["label"] = pd.Series(["a", "b"] * 19 + ["a", "rare"], dtype=object)
     table = make_table(of_frame("rare", frame), "label")
-    result = compare(Experiment(table, (5,), 6, 0), methods=(*QUICK, "averaged", "tempered", "feature weights"))
-    held_out = [39 in split.test for split in make_splits(table, 6, seed=0)]
-    assert any(held_out)
-    assert_array_equal(result.values(5, "MLE", "impossible") > 0, held_out)  # a class without rows has probability zero
-    for method in result.methods[2:]:
-        assert not result.values(5, method, "impossible").any()
+    methods, found = (*QUICK, "averaged", "tempered", "feature weights"), []
+    for seed in range(4):  # one test part a seed
+        result = compared(table, (5,), 2, seed, methods)
+        held_out = [39 in split.test for split in result.study.splits(table.name, 5)]
+        found += held_out
+        # a class without rows has probability zero
+        assert_array_equal(result.values(5, "MLE", "impossible") > 0, held_out)
+        for method in result.methods[2:]:
+            assert not result.values(5, method, "impossible").any()
+    assert any(found)
 
 
 def test_progress_is_reported_after_every_fit():
     seen = []
     table = synthetic("b", rows=40)
-    compare(Experiment(table, (5, 10), 2, 0), lambda *step: seen.append(step), QUICK)
+    compared(table, (5, 10), 2, on_fit=lambda *step: seen.append(step))
     assert sorted(seen) == sorted((size, method) for size in (5, 10) for _ in range(2) for method in QUICK)
 
 
-def test_overconfidence_is_the_mean_confidence_less_the_accuracy(mixed):
+def test_confidence_is_the_mean_of_the_largest_probabilities(mixed):
     table, result = mixed
-    gaps = []
-    for split in make_splits(table, 4, seed=1):
-        (X, y), (X_test, y_test) = table.rows(split.train[:10]), table.rows(split.test)
+    found = []
+    for split in result.study.splits(table.name, 10):
+        (X, y), (X_test, _) = table.rows(split.train[:10]), table.rows(split.test)
         proba = fit_posterior(bayes_model(table), X, y).predict_proba(X_test)
-        gaps.append(np.mean(proba.max(axis=1)) - np.mean(proba.argmax(axis=1) == y_test))
-    expected = [np.mean(gaps), np.std(gaps, ddof=1) / 2]
-    assert_allclose(result.overconfidence(10, "full Bayes"), expected, atol=1e-6)
+        found.append(np.mean(proba.max(axis=1)))
+    assert_allclose(result.confidence(10, "full Bayes"), np.mean(found), atol=1e-6)
 
 
-def test_a_cure_is_a_difference_beyond_two_standard_errors():
-    result = by_hand()
+def test_a_cure_is_a_difference_whose_interval_is_without_0():
+    result, table, t = by_hand(), synthetic("b"), stats.t.ppf(0.975, 2)
     for method, errors, cures in (("tempered", [0.01, 0.02, 0.02], 1), ("tempered", [0.0, 0.08, 0.05], 0)):
         records = tuple(record(i, method, 1.0, ece=ece, brier=0.3) for i, ece in enumerate(errors))
-        found = Comparison({**result.priors, method: "none"}, result.records + records)
+        found = MadeUp({**result.priors, method: "none"}, result.records + records).on(table)
         assert found.cures(20) == (method,) * cures
-        assert_allclose(found.difference(20, method, "brier"), (0.2, 0.0), atol=1e-15)
+        assert_allclose(found.difference(20, method, "brier"), (0.2, 0.0), atol=1e-7)
         if cures:
-            assert_allclose(found.difference(20, method, "ece"), (-0.1 / 3, 0.01 / 3), rtol=1e-9)
+            assert_allclose(
+                found.difference(20, method, "ece"), (-0.1 / 3, t * np.sqrt(1 / 3 + 0.2) * 0.01 / np.sqrt(3)), rtol=1e-9
+            )
     records = result.records[6], record(0, "tempered", 1.0, ece=0.0)
-    one = Comparison({**result.priors, "tempered": "none"}, records)
-    assert one.cures(20) == ()  # one split has no error
+    one = MadeUp({**result.priors, "tempered": "none"}, records).on(table)
+    assert one.cures(20) == ()  # one split has no interval
 
 
 def test_differences_are_paired():
-    result = by_hand()
-    assert_allclose(result.mean(20, "MLE", "log_loss"), [5.1, np.std([1.1, 5.2, 9.0], ddof=1) / np.sqrt(3)])
-    assert_allclose(result.difference(20, "MLE", "log_loss"), [0.1, np.std([0.1, 0.2, 0.0], ddof=1) / np.sqrt(3)])
+    result, factor = by_hand().on(synthetic("b")), stats.t.ppf(0.975, 2) * np.sqrt(1 / 3 + 0.2)
+    for found, values in (
+        (result.mean(20, "MLE", "log_loss"), [1.1, 5.2, 9.0]),
+        (result.difference(20, "MLE", "log_loss"), [0.1, 0.2, 0.0]),
+    ):
+        assert_allclose(found, [np.mean(values), factor * np.std(values, ddof=1)], rtol=1e-5)
     assert result.difference(20, "full Bayes", "log_loss") == (0.0, 0.0)
 
 
@@ -122,7 +133,7 @@ def test_differences_are_paired():
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError(), ValueError("too much")], ids=str)
 def test_a_stopped_comparison_has_the_splits_that_are_complete(error):
     fits, last = [], len(QUICK) * 2
-    whole = compare(Experiment(synthetic(), (10, 84), 2, 1), methods=QUICK)
+    whole = compared(synthetic(), (10, 84), 2)
 
     def stop(*fit):
         fits.append(fit)
@@ -130,24 +141,24 @@ def test_a_stopped_comparison_has_the_splits_that_are_complete(error):
             raise error
 
     at = 2 * last + 1
-    result = compare(Experiment(synthetic(), (10, 84), 4, 1), stop, QUICK)
+    result = compared(synthetic(), (10, 84), 4, on_fit=stop)
     assert (result.sizes, result.repeats) == ((10, 84), 2)
     assert result.stopped == {"": "interrupted", "too much": "too much"}.get(str(error)) or "out of memory"
-    assert [record.method for record in result.records] == [name for _ in range(2) for name in QUICK for _ in range(2)]
     for name in QUICK:
         assert_array_equal(result.values(84, name, "brier"), whole.values(84, name, "brier"))
     assert "stopped after 2 splits" in _say_where_it_stopped(result)
     assert whole.stopped is None
     at = len(fits) + 1
     with pytest.raises(type(error)):
-        compare(Experiment(synthetic(), (10, 84), 4, 1), stop, QUICK)
+        compared(synthetic(), (10, 84), 4, on_fit=stop)
 
 
 def test_after_each_split_there_are_the_scores_so_far():
     found = []
-    result = compare(Experiment(synthetic(), (10, 84), 2, 1), methods=QUICK, on_split=found.append)
+    result = compared(synthetic(), (10, 84), 2, on_split=found.append)
     assert [one.repeats for one in found] == [1, 2]
-    assert (found[1].records, result.stopped) == (result.records, None)
+    assert result.stopped is None
+    assert found[1].estimates == result.estimates
 
 
 def test_a_method_that_fails_ends_it_with_the_reason(monkeypatch):
@@ -156,17 +167,24 @@ def test_a_method_that_fails_ends_it_with_the_reason(monkeypatch):
 
     monkeypatch.setitem(COMPARED, "averaged", replace(COMPARED["averaged"], fit=fail))
     with pytest.raises(DataError, match="ValueError: no answer"):
-        compare(Experiment(synthetic("b", rows=40), (5,), 2, 0), methods=(*QUICK, "averaged"))
+        compared(synthetic("b", rows=40), (5,), 2, methods=(*QUICK, "averaged"))
 
 
 def test_the_scores_are_those_of_an_experiment_of_one_table():
     X, y = load_wine(return_X_y=True)
     frame = pd.DataFrame(X, columns=[f"x{d}" for d in range(13)]).assign(target=y)
-    result = compare(Experiment(make_table(of_frame("wine", frame)), (20, 60), 3, 5), methods=(*QUICK, "tempered"))
-    study = nb.experiment({"wine": (X, y)}, [*result.methods], [20, 60], 3, seed=5, design="resplit")
-    for size in (20, 60):
-        for method, own in study.scores("brier", size).loc["wine"].items():
-            assert_allclose(result.mean(size, method, "brier")[0], own, rtol=1e-12)
+    result = compared(make_table(of_frame("wine", frame)), (20, 90), 3, 5, (*QUICK, "tempered"))
+    study = nb.experiment({"wine": (X, y)}, [*result.methods], [20, 90], 3, ("brier", "ece"), seed=5)
+    for metric in study.metrics:
+        table = study.differences("full Bayes", metric=metric)
+        for row in table.itertuples():
+            assert row.estimator == (result.estimator(row.size) if (metric, row.size) != ("ece", 20) else NO_ECE)
+            half = np.nan if row.estimator == NO_ECE else (row.high - row.low) / 2
+            assert_allclose(result.difference(row.size, row.method, metric), (row.mean, half), atol=1e-12)
+        for size in (20, 90):
+            for method, own in study.scores(metric, size).loc["wine"].items():
+                assert_allclose(result.mean(size, method, metric)[0], own, rtol=1e-7)
+    assert (result.estimator(20), result.estimator(90)) == ("crossed", "corrected resampled t")
 
 
 @pytest.mark.parametrize(
@@ -179,6 +197,6 @@ def test_the_scores_are_those_of_an_experiment_of_one_table():
 )  # fmt: skip
 def test_methods_of_other_names_are_pointed_at(name, advice):
     with pytest.raises(DataError, match=advice):
-        compare(Experiment(synthetic("b", rows=40), (5,), 1, 0), methods=("full Bayes", name))
+        compared(synthetic("b", rows=40), (5,), 1, methods=("full Bayes", name))
     with pytest.raises(DataError, match="must include 'full Bayes'"):
-        compare(Experiment(synthetic("b", rows=40), (5,), 1, 0), methods=("MLE",))
+        compared(synthetic("b", rows=40), (5,), 1, methods=("MLE",))
