@@ -49,12 +49,12 @@ BINS = ReliabilityBins(np.eye(10)[9] * 40, np.eye(10)[9] * 39.0, np.eye(10)[9] *
 
 def data_of(table, seed=1):
     """A table as the command compares it."""
-    return DataSet(table.name, table, None, table.X, seed=seed)
+    return DataSet(table.name, table, None, table.X, np.arange(len(table.y)), seed=seed)
 
 
 def compared(table, sizes, repeats, seed=1, methods=QUICK, most_test=2000, **how):
     """The comparison of a table."""
-    return compare(plan_comparison(data_of(table, seed), sizes, repeats, methods, most_test), **how)
+    return compare(plan_comparison(data_of(table, seed), sizes, repeats, methods, most_test), Journal(), **how)
 
 
 @dataclass

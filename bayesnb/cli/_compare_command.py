@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -29,8 +29,8 @@ from bayesnb.cli._options import (
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from bayesnb.comparison._journal import Journal
     from bayesnb.comparison._run import Plan
-    from bayesnb.report._comparison import Comparison
     from bayesnb.report._summary import Findings
 
 
@@ -116,10 +116,9 @@ def compare(
     and columns with --as COLUMN=categorical as codes 0, 1, ... in the order of their values. The argument y, label or
     labels takes the classes 0, 1, ..., and num_classes their number; --model-arg gives the others.
 
-    The metrics are written after every split. Ctrl-C, or a signal to terminate, ends the comparison with a report of
-    the splits that are complete.
-
-    Files of an earlier comparison in DIR are replaced; other files are never overwritten.
+    It is `bayesnb experiment` for one table, with a longer report. Every cell is kept in DIR as soon as it has run.
+    Ctrl-C, or a signal to terminate, ends the comparison with a report of the splits that are complete, and the same
+    command goes on. DIR must be new, empty, or of an earlier comparison of this table.
 
     \b
     Examples:
@@ -129,6 +128,7 @@ def compare(
       bayesnb compare wine --rivals
       bayesnb compare wine --model models/normal.py --model-arg strength=0.5
     """
+    import numpy as np
     from rich.padding import Padding
 
     from bayesnb.files._description import make_table
@@ -154,44 +154,34 @@ def compare(
     from bayesnb.comparison._data_sets import DataSet
     from bayesnb.comparison._designs import default_repeats
     from bayesnb.comparison._methods import NAIVE_BAYES, RIVALS
+    from bayesnb.comparison._metrics import METRICS
     from bayesnb.report._comparison import plan_comparison
     from bayesnb.report._console import print_data, print_results
-    from bayesnb.report._folder import publish, stage, write_files, write_metrics
+    from bayesnb.report._page import write_report
+    from bayesnb.report._run_study import open_study
     from bayesnb.report._summary import summarise, summarise_data
 
     chosen = (NAIVE_BAYES if methods is None else methods) + tuple(name for name in RIVALS if rivals)
     repeats = default_repeats(len(table.y)) if repeats is None else repeats
-    rows = DataSet(table.name, table, model, table.X, seed=seed)
+    rows = DataSet(table.name, table, model, table.X, np.arange(len(table.y)), seed=seed)
     plan = plan_comparison(rows, sizes, repeats, chosen, test_rows)
     out = Path("bayesnb-report") / table.name if out is None else out
-    written: tuple[str, ...] = ()
     try:
-        with ends_like_ctrl_c(), stage(out, *([] if data in BUILT_IN else [Path(data)])) as folder:
+        with ends_like_ctrl_c(), open_study(plan, [*METRICS], out) as journal:
             if target is None and data not in BUILT_IN:
                 screen.print(f"No --target is given, so the last column, '{table.target}', is the target", markup=False)
-            print_data(screen, about := summarise_data(rows))
+            print_data(screen, summarise_data(rows))
             if model is not None:
                 screen.print(model.certificate, "", sep="\n", markup=False)
             for warning in table.warnings:
                 notes.print("warning:", warning, style="yellow", markup=False)
-
-            def keep(result: Comparison) -> None:
-                nonlocal written
-                splits = {"sizes": list(result.sizes), "stopped": "not finished"}
-                written = write_metrics(folder, result, {"data": about, "splits": splits})
-                publish(folder, out)
-
-            findings = _find(notes, plan, nuts, keep)
+            findings = _find(notes, plan, journal, nuts)
             with finishes_first(notes):
                 summary = summarise(findings, shlex.join(["bayesnb", *sys.argv[1:]]))
-                written = write_files(folder, findings, summary)
-                publish(folder, out)
+                written = write_report(out, findings, summary)
         print_results(screen, summary)
     except KeyboardInterrupt:
-        if not written:
-            raise
-        notes.print(f"\nbayesnb: stopped; '{out}' has {', '.join(written)}", markup=False, soft_wrap=True)
-        sys.exit(130)
+        goes_on(notes, out)
     screen.print("Written to", out, style="bold", soft_wrap=True, markup=False)
     screen.print(Padding(", ".join(written), (0, 0, 0, 2), expand=False))
     if findings.result.stopped is not None:
@@ -199,14 +189,14 @@ def compare(
         sys.exit(130 if findings.result.stopped == "interrupted" else 2)
 
 
-def _find(notes: Console, plan: Plan, nuts: bool | None, keep: Callable[[Comparison], None]) -> Findings:
-    """All results of the comparison, or of the splits before it was stopped; ``keep`` takes those after each split."""
+def _find(notes: Console, plan: Plan, journal: Journal, nuts: bool | None) -> Findings:
+    """All results of the comparison, or of the splits before it was stopped."""
     from bayesnb.comparison import _first_split as first_split
     from bayesnb.files._progress import progress
     from bayesnb.report._comparison import compare
     from bayesnb.report._summary import Findings
 
-    total = len(plan.keys)
+    total = sum(key not in journal for key in plan.keys.values())
     with progress("fitting", total, wanted=True, unit="fits") as advance:
         begun = last = time.monotonic()
         done = 0
@@ -221,7 +211,7 @@ def _find(notes: Console, plan: Plan, nuts: bool | None, keep: Callable[[Compari
                 text = f"n = {size:,}, {method}: {done:,} of {total:,} fits; about {left} left"
                 notes.print(f"{_words(passed)}: {text}", markup=False, soft_wrap=True)
 
-        result = compare(plan, tell, keep)
+        result = compare(plan, journal, tell)
     data, split = result.data, result.first
     with finishes_first(notes):
         if result.stopped is not None:
@@ -243,6 +233,12 @@ def _find(notes: Console, plan: Plan, nuts: bool | None, keep: Callable[[Compari
         else:
             check = check if nuts else replace(check, warnings=())  # they are for those who asked for the check
     return Findings(result, evidence, pairs, check, skipped)
+
+
+def goes_on(notes: Console, out: Path) -> NoReturn:
+    """End a command that was stopped."""
+    notes.print(f"\nbayesnb: stopped; the same command goes on with the cells in '{out}'", markup=False, soft_wrap=True)
+    sys.exit(130)
 
 
 def ends_like_ctrl_c() -> AbstractContextManager[None]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
-from bayesnb.cli._compare_command import console, ends_like_ctrl_c, parse_parts, parse_sizes
+from bayesnb.cli._compare_command import console, ends_like_ctrl_c, goes_on, parse_parts, parse_sizes
 from bayesnb.cli._options import load_program, report_errors, seed_option
 
 
@@ -80,8 +79,7 @@ def experiment(
             study = run(list(data), chosen, sizes, splits, metrics, seed, out=out, design=design)
             written = write_study(study, out, first, rope)
     except KeyboardInterrupt:
-        notes.print(f"\nbayesnb: stopped; the same command goes on with the cells in '{out}'", markup=False)
-        sys.exit(130)
+        goes_on(notes, out)
     screen.print(study.scores(metrics[0]).to_string(float_format="{:.4f}".format), markup=False, soft_wrap=True)
     failed = study.failures()["key"].nunique()
     if failed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ class DataSet:
     table: Table
     model: NaiveBayes | None
     given: Any
-    places: Array = field(default_factory=lambda: np.arange(0))
+    places: Array
     names: tuple[str, ...] = ()
     seed: int = 0
 
@@ -76,6 +76,7 @@ class DataSet:
         found = hashlib.blake2b(digest_size=16)
         for column in _columns(self.given):
             found.update(np.ascontiguousarray(column).tobytes())
+        found.update(repr([column.likelihood for column in self.table.columns]).encode())
         found.update(self.table.y.astype("<i8").tobytes())
         if self.model is not None:
             found.update(

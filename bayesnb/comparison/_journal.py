@@ -86,7 +86,7 @@ class Journal:
         for at, (key, place, cell, losses) in zip(ends, found, strict=False):
             told = {name: value for name, value in vars(cell).items() if value != getattr(NOTHING, name)}
             record = {"key": key, **place._asdict(), **told, "losses": [at, losses.shape[1]]}
-            lines.append(json.dumps(record).encode() + b"\n")
+            lines.append(json.dumps(record, separators=(",", ":")).encode() + b"\n")
             blobs.append(losses[:2].astype("<f4").tobytes() + np.nan_to_num(losses[2]).astype(np.uint8).tobytes())
         try:
             for name, content in ((LOSSES, blobs), (CELLS, lines)):
@@ -204,8 +204,12 @@ def _runs(pid: int) -> bool:
 
 def _require_same(folder: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Raise DataError if the folder is of another study: of another seed or design, or of none of these sets."""
-    differs = [
-        f"{name}={before[name]!r}, now {now[name]!r}" for name in ("seed", "design") if before[name] != now[name]
+    designs = [{name: one["design"] for name, one in about["sets"].items()} for about in (before, now)]
+    differs = [f"seed={before['seed']}, now {now['seed']}"] if before["seed"] != now["seed"] else []
+    differs += [
+        f"design='{design}' of set '{name}', now '{designs[1][name]}'"
+        for name, design in designs[0].items()
+        if designs[1].get(name, design) != design
     ]
     if not {*before["sets"]} & {*now["sets"]}:
         differs.append(f"its sets are {', '.join(before['sets'])}, now {', '.join(now['sets'])}")

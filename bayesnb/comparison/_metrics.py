@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import rankdata
 
 from bayesnb.arrays._placement import Array
 
@@ -128,14 +129,14 @@ def calibration_error(bins: ReliabilityBins) -> float:
     return float(np.sum(np.abs(bins.correct - bins.confidence)) / np.sum(bins.count))
 
 
-def mean_and_error(values: Array) -> tuple[float, float]:
-    """Mean and standard error, sd / sqrt(R) with divisor R - 1, of R values; the error of one value is NaN.
+def auc(proba: Array, y: Array) -> float:
+    """The mean over classes of the area under the ROC curve, each class against the rest, by the ranks of its rows.
 
-    Over repeated splits of one table this measures the noise of splitting. The splits share rows, so it is smaller than
-    the noise between independent tables; see Nadeau and Bengio (2003), Inference for the generalization error.
+    Hanley and McNeil (1982), The meaning and use of the area under a receiver operating characteristic curve.
     """
-    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
-    return float(np.mean(values)), error
+    rows, inside = np.arange(len(y)), np.bincount(y, minlength=proba.shape[1])
+    ranks = np.bincount(y, rankdata(proba, axis=0)[rows, y], proba.shape[1])
+    return float(np.mean((ranks - inside * (inside + 1) / 2) / (inside * (len(y) - inside))))
 
 
 def _own(log_proba: Array, y: Array) -> Array:

@@ -66,13 +66,11 @@ def fit_nested(
     sizes: Sequence[int],
     X_test: dict[str, Array],
     fit: Callable[..., Any] = fit_posterior,
-    *,
-    left_out: bool = True,
 ) -> Nested:
     """The fits of models, which differ in hyperparameters alone, to the first rows of each size, and their predictions.
 
     Each equals ``fit(model, X[:size], y[:size])``, with the prior resolved on these rows. Posteriors have exact
-    leave-one-out, if it is wanted, and the evidence.
+    leave-one-out and the evidence.
     """
     started = time.perf_counter()
     parts = [from_host(rows.select(slice(a, b))) for a, b in pairwise([0, *sizes])]
@@ -93,7 +91,7 @@ def fit_nested(
     score = scorer(found.tables)
     wide = jax.tree.map(lambda part: part.reshape(-1, *shape, num_classes), score(X_test))
     log_proba = np.moveaxis(wide.normalise(), 0, 2)
-    losses = _left_out(found, models, rows, sizes, score) if left_out and fit is fit_posterior else None
+    losses = _left_out(found, models, rows, sizes, score) if fit is fit_posterior else None
     return Nested(log_proba, failed, seconds, found.log_evidence, losses)
 
 

@@ -27,34 +27,28 @@ from bayesnb.model._naive_bayes import NaiveBayes
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is to be compared: sets with their designs, and methods; and whether with exact leave-one-out."""
+    """What is to be compared: sets with their designs, and methods."""
 
     sets: Mapping[str, tuple[DataSet, Design]]
     methods: Sequence[Contestant]
-    metrics: tuple[str, ...]
     seed: int
-    left_out: bool = True
+
+    @cached_property
+    def designs(self) -> dict[str, Design]:
+        """The design of each set, of positions in the rows that were given."""
+        return {name: design.at(data.places) for name, (data, design) in self.sets.items()}
 
     @cached_property
     def keys(self) -> dict[Place, str]:
         """The key of each cell, in the order of ``Place.all``."""
-        designs = {name: design for name, (_, design) in self.sets.items()}
         keys = (
             keys_of(data, split, size, self.methods, self.seed)
             for data, design in self.sets.values()
             for size in design.sizes
             for split in design.splits(size)
         )
-        places = Place.all(designs, [method.name for method in self.methods])
+        places = Place.all(self.designs, [method.name for method in self.methods])
         return dict(zip(places, chain.from_iterable(keys), strict=True))
-
-    def lacks(self, journal: Journal, place: Place) -> bool:
-        """Whether a cell is to be run: it is not there, or without a metric that is wanted now."""
-        key = self.keys[place]
-        if key not in journal:
-            return True
-        cell = journal[key]
-        return not cell.failed and any(name not in cell.values and name not in cell.undefined for name in self.metrics)
 
 
 def run(plan: Plan, journal: Journal, on_cell: Callable[[Place], object], timeout: float | None = None) -> None:
@@ -68,10 +62,10 @@ def run(plan: Plan, journal: Journal, on_cell: Callable[[Place], object], timeou
             for number in range(len(design.nested)):
                 for split, sizes in _training(design, number):
                     places = [(Place(name, number, n, method.name), method) for n in sizes for method in plan.methods]
-                    due = [(place, method) for place, method in places if plan.lacks(journal, place)]
-                    _keep(plan, journal, _run_closed(plan, data, split, placed, due), on_cell)
+                    due = [(place, method) for place, method in places if plan.keys[place] not in journal]
+                    _keep(plan, journal, _run_closed(data, split, placed, due), on_cell)
                     for batch in _run_others(data, split, due, plan.seed, worker):
-                        cells = [(place, *_scored(plan, data, split, place, answer)) for place, answer in batch]
+                        cells = [(place, *_scored(data, split, place, answer)) for place, answer in batch]
                         _keep(plan, journal, cells, on_cell)
 
 
@@ -119,20 +113,20 @@ def _predict(method: Contestant, data: DataSet, split: Split, size: int, seed: i
     return predict(split.test), seconds
 
 
-def _scored(plan: Plan, data: DataSet, split: Split, place: Place, answer: Answer) -> Scored:
+def _scored(data: DataSet, split: Split, place: Place, answer: Answer) -> Scored:
     """The cell of log probabilities, or of the failure in their place, and its losses."""
     y, fit_seconds = data.table.y, 0.0
     if isinstance(answer.value, Failed):
         cell, losses = Cell(failed=answer.value.reason), np.full((len(BY_ROW), len(split.test)), np.nan)
     else:
         log_proba, fit_seconds = answer.value
-        cell, losses = score(log_proba, y[split.test], data.num_classes, plan.metrics)
+        cell, losses = score(log_proba, y[split.test], data.num_classes)
     missing = int((np.bincount(y[split.train[: place.size]], minlength=data.num_classes) == 0).sum())
     return replace(cell, classes_missing=missing, seconds=answer.seconds, fit_seconds=fit_seconds), losses
 
 
 def _run_closed(
-    plan: Plan, data: DataSet, split: Split, placed: Mapping[str, Any], due: Sequence[tuple[Place, Contestant]]
+    data: DataSet, split: Split, placed: Mapping[str, Any], due: Sequence[tuple[Place, Contestant]]
 ) -> list[tuple[Place, Cell, Array]]:
     """The closed forms on one split at all sizes: models that differ in hyperparameters alone are fitted together."""
     found: list[tuple[Place, Cell, Array]] = []
@@ -140,7 +134,7 @@ def _run_closed(
     for method in {method.name: method for _, method in due if method.closed is not None}.values():
         if isinstance(placed[method.name], Failed):
             answer, mine = Answer(placed[method.name], 0.0), [p for p, _ in due if p.method == method.name]
-            found += [(place, *_scored(plan, data, split, place, answer)) for place in mine]
+            found += [(place, *_scored(data, split, place, answer)) for place in mine]
             continue
         structure = jax.tree.structure(placed[method.name][1])
         groups.setdefault((method.closed, method.program, structure), []).append(method)
@@ -149,16 +143,16 @@ def _run_closed(
         names = {method.name: g for g, method in enumerate(some)}
         wanted = [place for place, _ in due if place.method in names]
         sizes = sorted({place.size for place in wanted})
-        together, seconds = attempt(_fit_together, plan, [placed[name] for name in names], split, sizes, fit)
+        together, seconds = attempt(_fit_together, [placed[name] for name in names], split, sizes, fit)
         for place in wanted:
             s, g = sizes.index(place.size), names[place.method]
             if not isinstance(together, Nested):  # one by one, to see which of them fail
                 own = some[g], placed[place.method][0], split, place.size, 0
-                found.append((place, *_scored(plan, data, split, place, attempt(_predict, *own))))
+                found.append((place, *_scored(data, split, place, attempt(_predict, *own))))
                 continue
             value: Any = together.log_proba[s, g], together.seconds / len(wanted)
             value = Failed(together.failed[s, g]) if (s, g) in together.failed else value
-            cell, losses = _scored(plan, data, split, place, Answer(value, seconds / len(wanted)))
+            cell, losses = _scored(data, split, place, Answer(value, seconds / len(wanted)))
             if together.log_evidence is not None:
                 cell = replace(cell, log_evidence=float(together.log_evidence[s, g]))
             if together.left_out is not None:
@@ -168,7 +162,6 @@ def _run_closed(
 
 
 def _fit_together(
-    plan: Plan,
     placed: Sequence[tuple[DataSet, NaiveBayes]],
     split: Split,
     sizes: Sequence[int],
@@ -178,4 +171,4 @@ def _fit_together(
     data, models = placed[0][0], [model for _, model in placed]
     rows = share_statistics(models[0], *data.rows(split.train[: sizes[-1]]))
     test: Any = data.table.rows(split.test)[0]
-    return None if rows is None else fit_nested(models, rows, sizes, test, fit, left_out=plan.left_out)
+    return None if rows is None else fit_nested(models, rows, sizes, test, fit)

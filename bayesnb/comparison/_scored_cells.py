@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
 
 from bayesnb.comparison import _metrics as metrics
 from bayesnb.comparison._contestants import Contestant
@@ -49,7 +48,7 @@ class Cell:
         classes_missing: The number of classes without a training row.
         loo_log_loss, log_evidence: Of an exact posterior, from its training rows.
         seconds, fit_seconds: Its share of the wall time, and of that the fit's.
-        bins: Counts, sums of confidence and correct predictions by confidence, if the ECE is wanted.
+        bins: Counts, sums of confidence and correct predictions by confidence.
     """
 
     values: dict[str, float] = field(default_factory=dict)
@@ -66,7 +65,7 @@ class Cell:
 
 def keys_of(data: DataSet, split: Split, size: int, methods: Sequence[Contestant], seed: int) -> list[str]:
     """For each method 32 hex digits that follow from rows, labels, split, size and method, and from nothing else."""
-    common = hashlib.blake2b(b"cell 1", digest_size=16)
+    common = hashlib.blake2b(b"cell 2", digest_size=16)
     common.update(data.fingerprint)
     for rows in (split.train[:size], split.test):
         common.update(rows.astype("<i8").tobytes() + b"|")
@@ -78,7 +77,7 @@ def keys_of(data: DataSet, split: Split, size: int, methods: Sequence[Contestant
     return found
 
 
-def score(log_proba: Any, y: Array, num_classes: int, wanted: Collection[str]) -> tuple[Cell, Array]:
+def score(log_proba: Any, y: Array, num_classes: int) -> tuple[Cell, Array]:
     """The metrics of log p(y | x) [T, K] on test rows, and the losses by row, [3, T] in the order of ``BY_ROW``.
 
     The loss of the accuracy is 1 for a wrong prediction. Values that are no probabilities give a failed cell.
@@ -97,17 +96,12 @@ def score(log_proba: Any, y: Array, num_classes: int, wanted: Collection[str]) -
         return Cell(failed=f"probabilities of a row sum to {proba.sum(axis=1).max():.4g}, expected 1"), nothing
     losses = metrics.losses_by_row(found, y)
     log_loss, brier, wrong = losses.mean(axis=1).tolist()
-    values = {"log_loss": log_loss, "brier": brier, "accuracy": 1.0 - wrong}
-    undefined: dict[str, str] = {}
-    bins = metrics.reliability_bins(found, y) if "ece" in wanted else None
-    if bins is not None:
-        values["ece"] = metrics.calibration_error(bins)
-    if "auc" in wanted:
-        absent = num_classes - len(np.unique(y))
-        if absent:
-            undefined["auc"] = f"{absent} of the {num_classes} classes have no test row"
-        else:
-            two = proba[:, 1] if num_classes == 2 else proba / proba.sum(axis=1, keepdims=True)
-            values["auc"] = float(roc_auc_score(y, two, multi_class="ovr"))
-    counts = None if bins is None else [bins.count.tolist(), bins.confidence.tolist(), bins.correct.tolist()]
+    bins, undefined = metrics.reliability_bins(found, y), dict[str, str]()
+    values = {"log_loss": log_loss, "brier": brier, "accuracy": 1.0 - wrong, "ece": metrics.calibration_error(bins)}
+    absent = num_classes - len(np.unique(y))
+    if absent:
+        undefined["auc"] = f"{absent} of the {num_classes} classes have no test row"
+    else:
+        values["auc"] = metrics.auc(proba, y)
+    counts = [bins.count.tolist(), np.round(bins.confidence, 4).tolist(), bins.correct.astype(int).tolist()]
     return Cell(values, undefined, impossible=metrics.below_floor(found, y), bins=counts), losses

@@ -20,7 +20,8 @@ from bayesnb.comparison._paired import Difference
 from bayesnb.comparison._run import Plan, run
 from bayesnb.comparison._scored_cells import Cell, Place
 from bayesnb.frames._series import Array, DataError
-from bayesnb.report._study import Experiment
+from bayesnb.report._run_study import study_of
+from bayesnb.report._study import NOT_RUN, Experiment
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,48 +150,42 @@ def plan_comparison(
     y = data.table.y
     wanted = check_sizes(sizes) or growing_sizes(len(y) - num_test_rows(len(y)), data.num_classes)
     design = make_design(data.name, CROSSED, y, repeats, data.seed, wanted, most_test=most_test)
-    return Plan({data.name: (data, design)}, read_methods(methods), tuple(METRICS), data.seed, left_out=False)
+    return Plan({data.name: (data, design)}, read_methods(methods), data.seed)
 
 
-def compare(
-    plan: Plan,
-    on_fit: Callable[[int, str], object] = lambda *_: None,
-    on_split: Callable[[Comparison], object] = lambda _: None,
-) -> Comparison:
+def compare(plan: Plan, journal: Journal, on_fit: Callable[[int, str], object] = lambda *_: None) -> Comparison:
     """The fits of every method at every size on every split, scored on the split's test rows.
 
     If it is stopped, by Ctrl-C or by a fit that fails, the splits that are complete are returned with the reason.
 
     Args:
         plan: What ``plan_comparison`` returned.
+        journal: The cells that have run before, to which the others are added.
         on_fit: Called after each fit with its size and method.
-        on_split: Called after each split with the comparison of the splits so far.
     """
     ((data, design),) = plan.sets.values()
     methods, numeric, own = [one.name for one in plan.methods], "numeric" in data.table.blocks, data.model is not None
     priors = {name: COMPARED[name].full_prior(numeric, own) for name in methods}
-    journal, complete = Journal(), 0
-    by_split = [[key for place, key in plan.keys.items() if place.split == r] for r in range(len(design.nested))]
-
-    def so_far() -> Comparison:
-        known = replace(design, nested=design.nested[:complete], redrawn=design.redrawn[:complete])
-        keys = {place: key for place, key in plan.keys.items() if place.split < complete}
-        return Comparison(data, Experiment({data.name: known}, methods, [*METRICS], keys, journal), priors)
+    caught: BaseException | None = None
 
     def told(place: Place) -> None:
-        nonlocal complete
         if failed := journal[plan.keys[place]].failed:
             raise DataError(failed)
         on_fit(place.size, place.method)
-        if place.split == complete and all(key in journal for key in by_split[place.split]):
-            complete += 1
-            on_split(so_far())
 
     try:
         run(plan, journal, told)
     except (KeyboardInterrupt, MemoryError, RuntimeError, ValueError) as error:
-        if not complete:
-            raise
-        stopped = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error) or "out of memory"
-        return replace(so_far(), stopped=stopped)
-    return so_far()
+        caught = error
+    unknown = {place.split for place, key in plan.keys.items() if journal.get(key, NOT_RUN).failed}
+    if not unknown:
+        return Comparison(data, study_of(plan, [*METRICS], journal), priors)
+    if caught is None:  # it failed in an earlier run
+        caught = DataError(next(journal[key].failed for key in plan.keys.values() if journal[key].failed))
+    if 0 in unknown:
+        raise caught
+    complete = slice(min(unknown))
+    known = replace(design, nested=design.nested[complete], redrawn=design.redrawn[complete])
+    stopped = "interrupted" if isinstance(caught, KeyboardInterrupt) else str(caught) or "out of memory"
+    plan = replace(plan, sets={data.name: (data, known)})
+    return Comparison(data, study_of(plan, [*METRICS], journal), priors, stopped)

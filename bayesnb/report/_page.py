@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +19,36 @@ from rich.cells import cell_len, set_cell_size
 from bayesnb.arrays import _limits as limits
 from bayesnb.comparison._methods import REFERENCE
 from bayesnb.comparison._metrics import METRICS, NUM_BINS
+from bayesnb.files.sources._csv import line
 from bayesnb.inspection._dependence import Dependence
 from bayesnb.plots import STYLES, confidence_shares, dependence, learning_curve, reliability
-from bayesnb.report._comparison import Comparison
+from bayesnb.report._comparison import Comparison, numbers_of
 from bayesnb.report._summary import Findings, Summary, capitalise, number, plural, rank, tenths, with_error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def write_report(folder: Path, findings: Findings, summary: Summary) -> tuple[str, ...]:
+    """Write the page of a comparison, its pictures and its numbers, and return the names of the files."""
+    result, figures = findings.result, draw_figures(findings, summary)
+    for name, figure in figures.items():
+        (folder / name).write_bytes(png(figure, 150))
+    rows = [
+        {"repeat": repeat, "size": size, "method": method, **numbers_of(cell)}
+        for size in result.sizes
+        for method in result.methods
+        for repeat, cell in enumerate(result.cells(size, method))
+    ]
+    texts = {
+        "report.html": render_page(summary, {name: png(figure, PAGE_DPI) for name, figure in figures.items()}),
+        "results.csv": "".join([line(rows[0]), *(line(row.values()) for row in rows)]),
+        "summary.json": json.dumps(summary, indent=2, allow_nan=False, ensure_ascii=False) + "\n",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="")
+    return (*texts, *figures)
+
 
 PNG_WIDTH = slice(16, 20)  # the bytes of a PNG file that hold its width
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import platform
 import socket
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import reduce
@@ -102,30 +102,40 @@ def experiment(
         group = None if groups is None or data.name not in groups else np.asarray(groups[data.name])[data.places]
         designs[data.name] = make_design(data.name, design, data.table.y, splits, int(seed), wanted, group)
         _warn_of_twins(data, designs[data.name])
-    plan = Plan({data.name: (data, designs[data.name]) for data in found}, chosen, metrics, int(seed))
+    plan = Plan({data.name: (data, designs[data.name]) for data in found}, chosen, int(seed))
+    with nullcontext(Journal()) if out is None else open_study(plan, metrics, Path(out)) as journal:
+        total = sum(key not in journal for key in plan.keys.values())
+        with progress("running cells", total, wanted=True, unit="cells") as advance:
+            done = count(1)
+            run(plan, journal, lambda _: advance(number := next(done), number), timeout)
+    return study_of(plan, metrics, journal)
+
+
+@contextmanager
+def open_study(plan: Plan, metrics: Sequence[str], out: Path) -> Iterator[Journal]:
+    """The journal of a folder with what describes the study, and its splits."""
     about = {
         "bayesnb": __version__,
         "python": platform.python_version(),
         **{name: version(name) for name in ("jax", "numpyro", "numpy", "scikit-learn")},
         "host": socket.gethostname(),
         "utc": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}",
-        **{"seed": plan.seed, "splits": str(splits), "design": design, "metrics": metrics},
-        "methods": {method.name: method.identity for method in chosen},
+        **{"seed": plan.seed, "metrics": metrics},
+        "methods": {method.name: method.identity for method in plan.methods},
         "sets": {
             name: {"hash": data.fingerprint.hex(), "design": own.name, "sizes": own.sizes}
             for name, (data, own) in plan.sets.items()
         },
         "keys": [*plan.keys.values()],
     }
-    mapped = {data.name: designs[data.name].at(data.places) for data in found}
-    with nullcontext(Journal()) if out is None else open_journal(Path(out), about) as journal:
-        if out is not None:
-            write_splits(Path(out), mapped)
-        total = sum(plan.lacks(journal, place) for place in plan.keys)
-        with progress("running cells", total, wanted=True, unit="cells") as advance:
-            done = count(1)
-            run(plan, journal, lambda _: advance(number := next(done), number), timeout)
-    return Experiment(mapped, [method.name for method in chosen], metrics, plan.keys, journal, plan)
+    with open_journal(out, about) as journal:
+        write_splits(out, plan.designs)
+        yield journal
+
+
+def study_of(plan: Plan, metrics: Sequence[str], journal: Journal) -> Experiment:
+    """The study of a plan whose cells have run."""
+    return Experiment(plan.designs, [method.name for method in plan.methods], metrics, plan.keys, journal, plan)
 
 
 def load_experiment(folder: str | Path) -> Experiment:

@@ -9,7 +9,6 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pandas as pd
 
-from bayesnb.comparison._metrics import mean_and_error
 from tests.benchmarks.probability_methods import OURS, PLAIN
 
 FULL = "full"
@@ -84,7 +83,7 @@ def beside(runs: pd.DataFrame, pairs: Sequence[tuple[str, str]], sets: Collectio
         if more.empty:
             continue
         of_sets = more.groupby(level="set").mean()
-        mean, error = mean_and_error(of_sets.to_numpy())
+        mean, error = of_sets.mean(), of_sets.sem()
         rows.append(
             {
                 "method": method,

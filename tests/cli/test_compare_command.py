@@ -15,10 +15,11 @@ from bayesnb.cli import main
 from bayesnb.comparison._first_split import NutsCheck
 from bayesnb.comparison._journal import Journal
 from bayesnb.comparison._methods import NAIVE_BAYES, RIVALS
-from bayesnb.report._folder import stage
 from tests.command_line import GOOD, HEADER, ROWS, prepare, run
 
-FILES = ["dependence.png", "learning_curve.png", "reliability.png", "report.html", "results.csv", "summary.json"]
+CELLS = ["cells.jsonl", "losses.bin", "splits.npz", "study.json"]
+PICTURES = ["dependence.png", "learning_curve.png", "reliability.png"]
+FILES = sorted([*CELLS, *PICTURES, "report.html", "results.csv", "summary.json"])
 
 
 @pytest.fixture
@@ -65,12 +66,14 @@ def test_overrides_target_and_a_second_run_into_the_same_place(place):
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_scores(place):
-    def metrics(seed):
-        run("good.csv", "--sizes", "10", "--repeats", "2", "--no-nuts", "--out", "o", "--seed", seed)
-        return [{k: v for k, v in row.items() if not k.endswith("_ms")} for row in results(place / "o")]
+    def metrics(out, seed):
+        run("good.csv", "--sizes", "10", "--repeats", "2", "--no-nuts", "--out", out, "--seed", seed)
+        return [{k: v for k, v in row.items() if not k.endswith("_ms")} for row in results(place / out)]
 
-    assert metrics("1") == metrics("1")
-    assert metrics("1") != metrics("2")
+    assert metrics("a", "1") == metrics("b", "1")
+    assert metrics("a", "1") != metrics("c", "2")
+    result = run("good.csv", "--no-nuts", "--out", "a", "--seed", "2")
+    assert "'a' has another study (seed=1, now 2): give another folder" in result.stderr
 
 
 @pytest.mark.slow
@@ -92,12 +95,12 @@ def test_a_data_set_of_scikit_learn_with_the_nuts_check(place, monkeypatch):
     summary = json.loads((place / "bayesnb-report" / "iris" / "summary.json").read_text())
     assert summary["nuts"]["max_difference"] == 0.004
     monkeypatch.setattr("bayesnb.comparison._first_split.too_long_for_nuts", lambda *_: None)
-    result = run("iris", "--sizes", "20", "--repeats", "2")
+    result = run("iris", "--sizes", "20", "--repeats", "2", "--seed", "4")
     assert "4,000 samples" in result.stdout
     assert "take more draws" not in result.stdout  # a warning is for those who asked for the check
     reason = "It would take too long."
     monkeypatch.setattr("bayesnb.comparison._first_split.too_long_for_nuts", lambda *_: reason)
-    result = run("iris", "--sizes", "20", "--repeats", "2")
+    result = run("iris", "--sizes", "20", "--repeats", "2", "--seed", "4")
     assert reason in result.stdout
     assert reason in (place / "bayesnb-report" / "iris" / "report.html").read_text()
     assert len(calls) == 2
@@ -143,8 +146,8 @@ MISTAKES = {
         ["good.csv", "--as", "colour=bernoulli"],
         "cannot be bernoulli: make it categorical",
     ),
-    "a file in the way": (None, ["good.csv", "--out", "good.csv"], "'good.csv' is a file"),
-    "a file on the way": (None, ["good.csv", "--out", "good.csv/out"], "is a file"),
+    "a file in the way": (None, ["good.csv", "--out", "good.csv"], "out='good.csv' cannot be written (File exists)"),
+    "a file on the way": (None, ["good.csv", "--out", "good.csv/out"], "cannot be written (Not a directory)"),
     "a mistyped option": (None, ["good.csv", "--repeets", "3"], "--repeats"),
     "a method of another name": (None, ["good.csv", "--methods", "posterior"], "here it is called 'full Bayes'"),
     "no method": (None, ["good.csv", "--methods", ","], "the methods must include 'full Bayes'"),
@@ -168,45 +171,61 @@ def test_a_mistake_gets_one_sentence_and_status_2_and_nothing_is_written(place, 
     assert sorted(path.name for path in place.rglob("*")) == before
 
 
-def test_a_place_that_refuses_writing(place, monkeypatch):
+def test_a_place_that_refuses_writing(place, monkeypatch):  # noqa: ARG001
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    monkeypatch.setattr("bayesnb.comparison._journal._hold", refuse)
     result = run("good.csv", "--no-nuts")
     assert result.exit_code == 2
-    assert result.stderr == "bayesnb: the results cannot go into 'bayesnb-report/good': Permission denied\n"
-    assert [path.name for path in place.iterdir()] == ["good.csv"]
+    assert "out='bayesnb-report/good' cannot be written (Permission denied)" in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
-def test_stopping_half_way_leaves_nothing(place, monkeypatch):
-    def stop(*_):
-        raise KeyboardInterrupt
+def test_the_data_and_the_files_of_others_are_not_written_over(place, monkeypatch):
+    """Given as the folder, as a link to it, and by the name of the data."""
+    (place / "results.csv").write_text(GOOD)
+    (place / "link").symlink_to(".")
+    (place / "...csv").write_text(GOOD)  # whose name, without its ending, is that of the folder above
+    monkeypatch.setattr("bayesnb.report._comparison.compare", lambda *_, **__: pytest.fail("the work began"))
+    for args in (["results.csv", "--out", "."], ["results.csv", "--out", "link"], ["...csv"]):
+        result = run(*args, "--target", "label", "--no-nuts")
+        assert result.exit_code == 2, result.output
+        assert "has other files than those of a study" in result.stderr
+        assert result.stderr.count("\n") == 1
+    assert (place / "results.csv").read_text() == GOOD
 
-    monkeypatch.setattr("bayesnb.report._comparison.compare", stop)
-    result = run("good.csv", "--no-nuts")
-    assert result.exit_code == 130
-    assert "stopped; nothing was written" in result.stderr
-    assert [path.name for path in place.iterdir()] == ["good.csv"]
+
+def test_a_second_run_has_nothing_to_fit_unless_columns_are_seen_in_another_way(place, monkeypatch):
+    options = ["good.csv", "--no-nuts", "--sizes", "10", "--repeats", "2", "--out", "o"]
+    run(*options)
+    first, cells = results(place / "o"), (place / "o" / "cells.jsonl").read_bytes()
+    with monkeypatch.context() as context:
+        context.setattr(Journal, "append", lambda *_: pytest.fail("a cell ran again"))
+        assert run(*options).exit_code == 0
+    assert (results(place / "o"), (place / "o" / "cells.jsonl").read_bytes()) == (first, cells)
+    result = run(*options, "--methods", "MLE,full Bayes", "--as", "height=categorical")
+    assert result.exit_code == 0, result.output
+    assert (place / "o" / "cells.jsonl").read_bytes().count(b"\n") == 6 + 4
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_stopping_after_a_split_leaves_a_report_of_it(place, monkeypatch, stop):
-    """Also in the place of an earlier report; a run that is stopped before leaves that as it is."""
+    """A run that is stopped before leaves cells; the next goes on."""
 
     def interrupt(self, found):
         added(self, found)
         if found[0][1].split == at:
             signal.raise_signal(stop)
 
-    options = ["good.csv", "--no-nuts", "--sizes", "10,20", "--repeats", "2", "--out", "o"]
-    assert run(*options, "--seed", "1").exit_code == 0
-    whole = {path.name: path.read_bytes() for path in (place / "o").iterdir()}
+    options = ["good.csv", "--no-nuts", "--sizes", "10,20", "--repeats", "3", "--out", "o"]
     added = Journal.append
     monkeypatch.setattr(Journal, "append", interrupt)
     at = 0
-    assert run(*options).exit_code == 130
-    assert {path.name: path.read_bytes() for path in (place / "o").iterdir()} == whole
+    result = run(*options)
+    assert result.exit_code == 130
+    assert "stopped; the same command goes on with the cells in 'o'" in result.stderr
+    assert sorted(path.name for path in (place / "o").iterdir()) == CELLS
     at = 1
     result = run(*options)
     assert result.exit_code == 130
@@ -216,10 +235,13 @@ def test_stopping_after_a_split_leaves_a_report_of_it(place, monkeypatch, stop):
     assert (summary["splits"]["repeats"], summary["splits"]["stopped"]) == (1, "interrupted")
     assert {row["repeat"] for row in results(place / "o")} == {"0"}
     assert "was stopped after 1 split" in (place / "o" / "report.html").read_text()
+    monkeypatch.setattr(Journal, "append", added)
+    assert run(*options).exit_code == 0
+    assert {row["repeat"] for row in results(place / "o")} == {"0", "1", "2"}
+    assert (place / "o" / "cells.jsonl").read_bytes().count(b"\n") == 3 * 3 * 2
 
 
-def test_a_process_that_is_killed_leaves_the_scores_of_complete_splits(place, monkeypatch):
-    """So does one that fails later; the next comparison writes over them."""
+def test_a_process_that_is_killed_leaves_its_cells(place, monkeypatch):
 
     def fail(*_):
         raise RuntimeError("killed")
@@ -227,12 +249,8 @@ def test_a_process_that_is_killed_leaves_the_scores_of_complete_splits(place, mo
     monkeypatch.setattr("bayesnb.comparison._first_split.dependent_columns", fail)
     options = ["good.csv", "--no-nuts", "--sizes", "10,20", "--repeats", "2", "--out", "o"]
     assert isinstance(run(*options).exception, RuntimeError)
-    assert sorted(path.name for path in (place / "o").iterdir()) == ["results.csv", "summary.json"]
-    assert {row["size"] for row in results(place / "o")} == {"10", "20"}
-    assert json.loads((place / "o" / "summary.json").read_text())["splits"]["stopped"] == "not finished"
-    with stage(place / "o") as folder:
-        (folder / "results.csv").write_text("of the next one")
-    assert [path.name for path in (place / "o").iterdir()] == ["results.csv"]
+    assert sorted(path.name for path in (place / "o").iterdir()) == CELLS
+    assert (place / "o" / "cells.jsonl").read_bytes().count(b"\n") == 2 * 2 * 3
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
@@ -243,15 +261,15 @@ def test_stopping_while_the_report_is_written(place, monkeypatch, stop, times):
             signal.raise_signal(stop)
         return ()
 
-    monkeypatch.setattr("bayesnb.report._folder.draw_figures", lambda *_: interrupt() or {})
+    monkeypatch.setattr("bayesnb.report._page.draw_figures", lambda *_: interrupt() or {})
     result = run("good.csv", "--no-nuts", "--sizes", "10", "--repeats", "2", "--out", "o")
     assert "The report is being written; Ctrl-C once more gives it up" in result.stderr
     names = sorted(path.name for path in (place / "o").iterdir())
     if times == 1:
-        assert (result.exit_code, names) == (0, ["report.html", "results.csv", "summary.json"])
+        assert (result.exit_code, names) == (0, sorted([*CELLS, "report.html", "results.csv", "summary.json"]))
     else:
-        assert (result.exit_code, names) == (130, ["results.csv", "summary.json"])
-        assert "stopped; 'o' has results.csv, summary.json" in result.stderr
+        assert (result.exit_code, names) == (130, CELLS)
+        assert "the same command goes on with the cells in 'o'" in result.stderr
 
 
 STOPPED = """

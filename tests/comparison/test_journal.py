@@ -13,7 +13,7 @@ from bayesnb.comparison._journal import Journal, open_journal, read_about
 from bayesnb.comparison._scored_cells import Cell, Place
 from bayesnb.frames._series import DataError
 
-ABOUT = {"seed": 0, "design": "crossed", "sets": {"s": {}}}
+ABOUT = {"seed": 0, "sets": {"s": {"design": "crossed"}}}
 LOSSES = np.array([[0.25, 1e-8], [0.5, 2.0], [0.0, 1.0]])
 CELL = Cell({"log_loss": 0.1 + 0.2}, {"auc": "why"}, "", 0.5, 1, 0.7, -12.5, 0.01)
 
@@ -96,7 +96,7 @@ def test_the_lock_of_a_process_that_was_killed_is_taken_over(tmp_path):
 def test_a_folder_of_another_study_is_refused_saying_what_differs(tmp_path):
     with open_journal(tmp_path, ABOUT):
         pass
-    other = {"seed": 1, "design": "crossed", "sets": {"t": {}}}
+    other = {"seed": 1, "sets": {"t": {"design": "crossed"}}}
     enter = open_journal(tmp_path, other).__enter__
     with pytest.raises(DataError, match=r"another study \(seed=0, now 1; its sets are s, now t\)"):
         enter()

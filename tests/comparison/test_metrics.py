@@ -12,7 +12,6 @@ from bayesnb.comparison._metrics import (
     brier,
     calibration_error,
     log_loss,
-    mean_and_error,
     reliability_bins,
 )
 
@@ -71,11 +70,3 @@ def test_calibration_error_vanishes_for_calibrated_and_equals_the_gap_for_overco
     five_errors = 5 * np.sqrt(0.21 / len(y))
     assert calibration_error(reliability_bins(calibrated, y)) < five_errors
     assert_allclose(calibration_error(reliability_bins(sure, y)), 0.3, atol=five_errors)
-
-
-def test_mean_and_error():
-    mean, error = mean_and_error(np.array([1.0, 2.0, 6.0]))
-    assert_allclose([mean, error], [3.0, np.sqrt(7.0 / 3.0)])
-    mean, error = mean_and_error(np.array([4.0]))
-    assert mean == 4.0
-    assert np.isnan(error)

@@ -10,11 +10,10 @@ from bayesnb.comparison._scored_cells import score
 RNG = np.random.default_rng(0)
 PROBA = RNG.dirichlet([0.5, 1.0, 2.0], size=50)
 Y = np.array([RNG.choice(3, p=p) for p in PROBA])
-EVERY = ("log_loss", "accuracy", "brier", "ece", "auc")
 
 
 def test_scores_are_those_of_scikit_learn():
-    cell, losses = score(np.log(PROBA), Y, 3, EVERY)
+    cell, losses = score(np.log(PROBA), Y, 3)
     expected = log_loss(Y, PROBA), accuracy_score(Y, PROBA.argmax(1)), roc_auc_score(Y, PROBA, multi_class="ovr")
     assert_allclose([cell.values[name] for name in ("log_loss", "accuracy", "auc")], expected)
     assert_allclose(cell.values["brier"], np.square(PROBA - np.eye(3)[Y]).sum(axis=1).mean())
@@ -24,14 +23,14 @@ def test_scores_are_those_of_scikit_learn():
 
 def test_a_class_without_test_rows_leaves_the_log_loss_and_not_the_auc():
     some = Y != 0
-    cell, _ = score(np.log(PROBA[some]), Y[some], 3, EVERY)
+    cell, _ = score(np.log(PROBA[some]), Y[some], 3)
     assert np.isfinite(cell.values["log_loss"])
     assert "auc" not in cell.values
     assert cell.undefined == {"auc": "1 of the 3 classes have no test row"}
 
 
 def test_a_probability_of_zero_costs_what_the_smallest_does():
-    cell, _ = score(np.log(np.array([[1.0, 1e-300], [0.5, 0.5]])), np.array([1, 1]), 2, EVERY)
+    cell, _ = score(np.log(np.array([[1.0, 1e-300], [0.5, 0.5]])), np.array([1, 1]), 2)
     assert cell.impossible == 0.5
     assert_allclose(cell.values["log_loss"], (87.336544 + np.log(2)) / 2, rtol=1e-6)
 
@@ -48,7 +47,7 @@ def test_a_probability_of_zero_costs_what_the_smallest_does():
     ],
 )
 def test_what_is_no_probability_is_a_reason(log_proba, words):
-    cell, losses = score(log_proba, Y, 3, EVERY)
+    cell, losses = score(log_proba, Y, 3)
     with pytest.raises(AssertionError, match=words):
         raise AssertionError(cell.failed)
     assert cell.values == {}

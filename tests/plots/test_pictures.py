@@ -13,10 +13,8 @@ from bayesnb import plots
 from bayesnb.arrays import _limits as limits
 from bayesnb.comparison._first_split import Evidence, Inclusion
 from bayesnb.comparison._metrics import ReliabilityBins
-from bayesnb.frames._series import DataError
 from bayesnb.inspection._dependence import Dependence
 from bayesnb.report import _page as page
-from bayesnb.report._folder import stage, write_files
 from bayesnb.report._summary import summarise
 from tests.comparisons import CHECK, PAIRS, MadeUp, by_hand, findings_of, synthetic, widest
 
@@ -125,7 +123,7 @@ def test_the_files_hold_what_was_measured(tmp_path, mixed):
     table, result = mixed
     columns = [Inclusion(column.name, 1.0 - i / 50, 100.0 * i) for i, column in enumerate(table.columns)]
     findings = findings_of(table, result, Evidence(84, -1234.56, -1200.0, tuple(columns)), PAIRS, CHECK)
-    names = write_files(tmp_path, findings, summarise(findings, "bayesnb compare synthetic"))
+    names = page.write_report(tmp_path, findings, summarise(findings, "bayesnb compare synthetic"))
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
     frame = pd.read_csv(tmp_path / "results.csv")
     assert len(frame) == 2 * 3 * 4
@@ -162,24 +160,3 @@ def test_one_split_has_no_error_and_the_summary_is_still_json():
         "mean": pytest.approx(1.1), "half_interval": None,
         "minus_full_bayes": pytest.approx(0.1), "minus_full_bayes_half_interval": None, "than_full_bayes": None,
     }  # fmt: skip
-
-
-def test_staged_files_appear_together_and_only_at_a_good_end(tmp_path):
-    out = tmp_path / "deep" / "er"
-    with stage(out) as folder:
-        (folder / "a.txt").write_text("new")
-        assert not out.exists()
-    assert [path.name for path in out.iterdir()] == ["a.txt"]
-    (out / "kept.txt").write_text("old")
-    with pytest.raises(RuntimeError, match="half way"), stage(out) as folder:  # noqa: PT012
-        (folder / "a.txt").write_text("newer")
-        raise RuntimeError("half way")
-    assert {path.name: path.read_text() for path in out.iterdir()} == {"a.txt": "new", "kept.txt": "old"}
-    assert [path.name for path in tmp_path.iterdir()] == ["deep"]
-
-
-def test_a_place_that_cannot_be_written_is_refused_at_once(tmp_path):
-    (tmp_path / "file").write_text("")
-    for out in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(DataError, match="is a file"), stage(out):
-            pytest.fail("the work began")

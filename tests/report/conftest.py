@@ -2,7 +2,7 @@
 
 import pytest
 
-from bayesnb.report._folder import write_files
+from bayesnb.report._page import write_report
 from bayesnb.report._summary import summarise
 from tests.comparisons import compared, synthetic
 from tests.report.pages import hostile, made_up
@@ -14,7 +14,7 @@ def written(tmp_path_factory):
     folder, table = tmp_path_factory.mktemp("page"), hostile()
     findings = made_up(table)
     summary = summarise(findings, "bayesnb compare '<data>.csv'")
-    write_files(folder, findings, summary)
+    write_report(folder, findings, summary)
     return folder, table, summary
 
 

@@ -153,14 +153,6 @@ def test_a_stopped_comparison_has_the_splits_that_are_complete(error):
         compared(synthetic(), (10, 84), 4, on_fit=stop)
 
 
-def test_after_each_split_there_are_the_scores_so_far():
-    found = []
-    result = compared(synthetic(), (10, 84), 2, on_split=found.append)
-    assert [one.repeats for one in found] == [1, 2]
-    assert result.stopped is None
-    assert found[1].estimates == result.estimates
-
-
 def test_a_method_that_fails_ends_it_with_the_reason(monkeypatch):
     def fail(*_):
         raise ValueError("no answer")
