@@ -259,8 +259,7 @@ def make_table(source: Source, target: str | None = None, overrides: Mapping[str
 
 def read_table(found: Description) -> Table:
     """The table of all rows of a source that is described."""
-    batches = map(found.labelled, found.source.batches(found.names, found.texts))
-    X, y = jax.tree.map(stack_rows, *(found.encode(batch.rows, None)[:2] for batch in batches))
+    X, y = jax.tree.map(stack_rows, *((block.X, block.y) for block in found.blocks(Position(), None)))
     return Table(
         name=found.source.name,
         target=found.target.name,

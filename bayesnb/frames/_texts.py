@@ -244,8 +244,9 @@ class Lookup:
         """The code of each text [N]; -1 if it is not among the values."""
         if not len(self._values):
             return np.full(len(texts), -1, np.int32)
-        letters = _letters(texts, self._start)
-        places = np.minimum(np.searchsorted(self._letters, letters), len(self._values) - 1).astype(np.int32)
+        letters, places = _letters(texts, self._start), np.zeros(len(texts), np.int32)
+        order = np.argsort(letters)  # to search for neighbours one after the other is six times as fast
+        places[order] = np.minimum(np.searchsorted(self._letters, letters[order]), len(self._values) - 1)
         same = pc.equal(self._values.take(pa.array(places)), texts).fill_null(False).to_numpy(zero_copy_only=False)
         codes = np.where(same, places, np.int32(-1))
         others = np.flatnonzero(~same & (self._letters[places] == letters))  # what differs further on
