@@ -10,6 +10,14 @@ from bayesnb.cli._compare_command import console, ends_like_ctrl_c, goes_on, par
 from bayesnb.cli._options import load_program, report_errors, seed_option
 
 
+def parse_groups(given: str) -> tuple[str, str]:
+    """Parse `NAME=COLUMN`."""
+    name, equals, column = given.partition("=")
+    if not (name and equals and column):
+        raise click.BadParameter(f"'{given}' is not NAME=COLUMN, such as visits=patient for visits.csv")
+    return name, column
+
+
 @click.command()
 @click.argument("data", nargs=-1, required=True)
 @click.option(
@@ -28,6 +36,15 @@ from bayesnb.cli._options import load_program, report_errors, seed_option
 )  # fmt: skip
 @click.option("--reference", metavar="NAME", help="The method that others are compared with.  [default: the first]")
 @click.option("--rope", type=click.FloatRange(min=0), default=0.01, show_default=True, help="Equal up to so much.")
+@click.option(
+    "--groups", type=parse_groups, multiple=True, metavar="NAME=COLUMN",
+    help="The column of the set NAME that has the group of each row, such as a patient: a group trains or tests as a "
+    "whole; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+    help="The time after which a fit of scikit-learn is ended, and recorded as failed.",
+)  # fmt: skip
 @click.option("--resplit", is_flag=True, help="Draw test rows anew in each split.")
 @seed_option
 @click.option(
@@ -44,6 +61,8 @@ def experiment(
     metrics: tuple[str, ...],
     reference: str | None,
     rope: float,
+    groups: tuple[tuple[str, str], ...],
+    timeout: float | None,
     resplit: bool,
     seed: int,
     out: Path,
@@ -76,7 +95,7 @@ def experiment(
     design = "resplit" if resplit else "crossed"
     try:
         with ends_like_ctrl_c():
-            study = run(list(data), chosen, sizes, splits, metrics, seed, out=out, design=design)
+            study = run(list(data), chosen, sizes, splits, metrics, seed, dict(groups), timeout, out, design=design)
             written = write_study(study, out, first, rope)
     except KeyboardInterrupt:
         goes_on(notes, out)

@@ -36,6 +36,7 @@ class DataSet:
         places: The positions of these rows among those that were given.
         names: The columns in order.
         seed: The seed of methods that draw at random.
+        groups: The group of each row, which trains or tests as a whole; None if each row is one.
     """
 
     name: str
@@ -45,6 +46,7 @@ class DataSet:
     places: Array
     names: tuple[str, ...] = ()
     seed: int = 0
+    groups: Array | None = None
 
     @property
     def num_classes(self) -> int:
@@ -101,8 +103,10 @@ def bayes_model(table: Table, *, laplace: bool = False, smoothing: float = 1.0) 
     return NaiveBayes(likelihoods, class_concentration=2.0 if laplace else 1.0, num_classes=len(table.classes))
 
 
-def read_sets(given: Any, seed: int) -> list[DataSet]:
+def read_sets(given: Any, seed: int, groups: Mapping[str, Any] | None = None) -> list[DataSet]:
     """The data sets that a user gives, by name, or by their own names if they are files.
+
+    ``groups`` has by set the group of each row, or the column that has it, which is then no feature.
 
     Raises:
         DataError: for a set that is none of the forms that ``experiment`` takes, or whose rows do not fit.
@@ -116,14 +120,22 @@ def read_sets(given: Any, seed: int) -> list[DataSet]:
             "sets must be a dict such as {'iris': (X, y), 'adult': 'adult.csv:income'}, or a list of files, got "
             f"{type(given).__name__}"
         )
-    return [_read_set(str(name), one, seed) for name, one in given.items()]
+    if groups is not None and not isinstance(groups, Mapping):
+        raise DataError(
+            f"groups must be a dict by set, such as {{'{next(iter(given))}': patients}}, got {type(groups).__name__}"
+        )
+    groups = {} if groups is None else groups
+    others = [name for name in groups if name not in given]
+    if others:
+        raise DataError(f"groups are by set, and there is no set '{others[0]}'{closest(others[0], given)}")
+    return [_read_set(str(name), one, seed, groups.get(name)) for name, one in given.items()]
 
 
-def _read_set(name: str, given: Any, seed: int) -> DataSet:
+def _read_set(name: str, given: Any, seed: int, group: Any) -> DataSet:
     if isinstance(given, str | Path):
-        return _of_file(name, str(given), seed)
+        return _of_file(name, str(given), seed, group)
     if isinstance(given, tuple) and len(given) == 3 and isinstance(given[0], NaiveBayes):
-        return _of_model(name, *given, seed)
+        return _of_model(name, *given, seed, group)
     if not isinstance(given, tuple) or len(given) != 2:
         raise DataError(
             f"set '{name}' must be (X, y), (frame, 'target'), (model, X, y) or the name of a file such as "
@@ -137,6 +149,11 @@ def _read_set(name: str, given: Any, seed: int) -> DataSet:
             raise DataError(f"set '{name}' has no column '{y}' for its classes{hint}")
         X, y = frame.drop(y).to_native(), frame[y].to_numpy()
         frame = as_frame(X)
+    if isinstance(group, str):
+        if frame is None or group not in frame.columns:
+            raise DataError(f"set '{name}' has no column '{group}' for its groups")
+        X, group = frame.drop(group).to_native(), frame[group].to_numpy()
+        frame = as_frame(X)
     if is_sparse(X):
         raise DataError(
             f"set '{name}' is a sparse matrix: give it with a model, (nb.NaiveBayes(nb.Multinomial()), X, y)"
@@ -147,7 +164,7 @@ def _read_set(name: str, given: Any, seed: int) -> DataSet:
     y = np.asarray(y)
     if y.shape != (len(X),):
         raise DataError(f"y of set '{name}' must have one class for each of the {len(X)} rows, got shape {y.shape}")
-    places = np.flatnonzero(~pd.isna(y))
+    group, places = _checked_groups(name, group, y), np.flatnonzero(~pd.isna(y))
     X, y = take(X, places), y[places]
     kept: Any = as_frame(X)
     plain = pd.DataFrame(X, columns=[f"x{d}" for d in range(X.shape[1])]) if kept is None else kept.to_pandas()
@@ -156,23 +173,35 @@ def _read_set(name: str, given: Any, seed: int) -> DataSet:
         pd.Series(y, plain.index) if y.dtype.kind in "iufb" else pd.Series(y.astype(str), plain.index, dtype=object)
     )
     table = read_table(describe(of_frame(name, plain.assign(**{target: labels})), target, {}))
-    return DataSet(name, table, None, X, places, (*plain.columns,), seed)
+    return DataSet(name, table, None, X, places, (*plain.columns,), seed, None if group is None else group[places])
 
 
-def _of_file(name: str, given: str, seed: int) -> DataSet:
+def _checked_groups(name: str, given: Any, y: Array) -> Array | None:
+    if given is not None and np.shape(given) != y.shape:
+        raise DataError(
+            f"groups of set '{name}' must be one for each of the {len(y):,} rows, got shape {np.shape(given)}"
+        )
+    return None if given is None else np.asarray(given)
+
+
+def _of_file(name: str, given: str, seed: int, group: Any) -> DataSet:
     """A file, with the column of classes after a colon, or a set of scikit-learn."""
     data, colon, target = given, "", ""
     if given not in BUILT_IN and not Path(given).exists():
         data, colon, target = given.rpartition(":")
         data = data if colon else given
-    found = describe(open_data(data), target if colon else None, {})
-    batches = [as_pandas(found.labelled(batch)) for batch in found.source.batches(found.names, found.texts)]
-    rows = pd.concat(batches, ignore_index=True).drop(columns=found.target.name)
+    source, column = open_data(data), [group] if isinstance(group, str) else []
+    found = describe(source, target if colon else None, dict.fromkeys(column, "skip"))
+    columns = (*found.names, *column), (*found.texts, *column)
+    rows = pd.concat([as_pandas(found.labelled(batch)) for batch in source.batches(*columns)], ignore_index=True)
+    table, group = read_table(found), rows.pop(group) if column else group
+    rows = rows.drop(columns=found.target.name)
     names = tuple(name for name in found.source.names if name in rows)
-    return DataSet(name, read_table(found), None, rows, np.arange(len(rows)), names, seed)
+    group = _checked_groups(name, group, table.y)
+    return DataSet(name, table, None, rows, np.arange(len(rows)), names, seed, group)
 
 
-def _of_model(name: str, model: NaiveBayes, X: Any, y: Any, seed: int) -> DataSet:
+def _of_model(name: str, model: NaiveBayes, X: Any, y: Any, seed: int, group: Any) -> DataSet:
     arrays = check_shapes(model.families, model.single, model.by_block(X))
     y = np.asarray(y)
     if y.dtype.kind not in "iu" or y.ndim != 1:
@@ -182,7 +211,7 @@ def _of_model(name: str, model: NaiveBayes, X: Any, y: Any, seed: int) -> DataSe
     if model.num_classes is None:
         families = model.families["x"] if model.single else model.families
         model = NaiveBayes(families, class_concentration=model.class_concentration, num_classes=num_classes)
-    return DataSet(name, table, model, X, np.arange(len(y)), (), seed)
+    return DataSet(name, table, model, X, np.arange(len(y)), (), seed, _checked_groups(name, group, y))
 
 
 def _columns(given: Any) -> Any:

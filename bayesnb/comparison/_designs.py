@@ -165,8 +165,6 @@ def _forward(name: str, num_rows: int, given: Forward) -> list[Split]:
 
 def _by_groups(name: str, groups: Array, y: Array, splits: int, seed: int, *, same_test: bool) -> list[Split]:
     """Splits in which a group, such as a patient, trains or tests as a whole; groups are in random order."""
-    if groups.shape != y.shape:
-        raise DataError(f"groups of set '{name}' must be one for each of the {len(y):,} rows, got shape {groups.shape}")
     names, group = np.unique(groups, return_inverse=True)
     if len(names) < 3:
         raise DataError(f"set '{name}' has {len(names)} groups, too few to train and test on different ones")

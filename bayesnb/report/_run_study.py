@@ -61,7 +61,8 @@ def experiment(
         splits: Their number, or ``forward(...)`` for rows in the order of time.
         metrics: Some of log_loss, accuracy, brier, ece and auc.
         seed: Of the splits, and of methods that draw at random.
-        groups: By set the group of each row, such as a patient: a group trains or tests as a whole.
+        groups: By set the group of each row, such as a patient, or the column that has it, which is then no feature: a
+            group trains or tests as a whole.
         timeout: Seconds after which a fit of another author's code is ended; it is then a failed cell.
         out: A folder for the cells. Run again, with the same or more sets, methods, sizes and splits, only cells that
             are not in it run; so it may be stopped at any time.
@@ -85,22 +86,14 @@ def experiment(
         raise DataError(
             f"design must be '{CROSSED}' or '{RESPLIT}', got {design!r}{closest(str(design), (CROSSED, RESPLIT))}"
         )
-    chosen, wanted, found = read_methods(methods), check_sizes(sizes), read_sets(sets, int(seed))
-    if groups is not None and not isinstance(groups, Mapping):
-        raise DataError(
-            f"groups must be a dict by set, such as {{'{found[0].name}': patients}}, got {type(groups).__name__}"
-        )
-    others = [name for name in groups or {} if name not in {data.name for data in found}]
-    if others:
-        raise DataError(f"groups are by set, and there is no set '{others[0]}'")
+    chosen, wanted, found = read_methods(methods), check_sizes(sizes), read_sets(sets, int(seed), groups)
     if groups and isinstance(splits, Forward):
         raise DataError("give groups= or splits=nb.forward(...), not both: rows in the order of time are not regrouped")
     if timeout is not None and not (is_number(timeout) and timeout > 0):
         raise DataError(f"timeout must be a positive number of seconds, got {timeout!r}")
     designs = {}
     for data in found:
-        group = None if groups is None or data.name not in groups else np.asarray(groups[data.name])[data.places]
-        designs[data.name] = make_design(data.name, design, data.table.y, splits, int(seed), wanted, group)
+        designs[data.name] = make_design(data.name, design, data.table.y, splits, int(seed), wanted, data.groups)
         _warn_of_twins(data, designs[data.name])
     plan = Plan({data.name: (data, designs[data.name]) for data in found}, chosen, int(seed))
     with nullcontext(Journal()) if out is None else open_study(plan, metrics, Path(out)) as journal:

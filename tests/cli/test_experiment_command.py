@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb.cli import main
@@ -41,6 +42,19 @@ def test_several_sets_have_the_answers_of_the_function(place):
     assert (place / "here" / "cells.jsonl").read_bytes() == cells
 
 
+def test_groups_and_timeout_are_those_of_the_function(place):
+    frame = pd.read_csv(place / "good.csv").assign(who=lambda rows: rows.index // 4)
+    frame.to_csv(place / "visits.csv", index=False)
+    options = ["--methods", "MLE", "--sizes", "10", "--splits", "2", "--out", "here", "--timeout", "60"]
+    result = run("visits.csv:label", *options, "--groups", "visits=who")
+    assert result.exit_code == 0, result.output
+    study, groups = nb.load_experiment(place / "here"), frame["who"].to_numpy()
+    for split in study.splits("visits"):
+        assert not {*groups[split.train]} & {*groups[split.test]}
+    own = nb.experiment({"visits": (frame, "label")}, ["MLE"], [10], 2, groups={"visits": "who"})
+    assert_allclose(own.frame()["value"], study.frame()["value"], rtol=1e-12)
+
+
 def test_ctrl_c_says_how_to_go_on(monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
@@ -60,6 +74,10 @@ def test_ctrl_c_says_how_to_go_on(monkeypatch):
         (["iris", "--sizes", "900"], "set 'iris' has 105 rows to train on"),
         (["iris", "--metrics", "acuracy"], "no metric 'acuracy'"),
         (["good.csv:lable"], "has no column 'lable'"),
+        (["iris", "--groups", "who"], "'who' is not NAME=COLUMN"),
+        (["iris", "--groups", "irs=who"], "there is no set 'irs'; did you mean 'iris'?"),
+        (["iris", "--groups", "iris=who"], "who"),
+        (["iris", "--timeout", "0"], "--timeout"),
     ],
 )
 def test_a_mistake_gets_one_sentence_and_status_2(options, words):

@@ -56,6 +56,31 @@ def test_a_file_names_its_classes_after_a_colon(tmp_path):
     assert [*data.given_rows(np.arange(2)).columns] == ["size", "town"]
 
 
+def test_a_column_of_groups_is_no_feature(tmp_path):
+    frame = pd.DataFrame({"who": np.arange(40) // 4, "kind": np.where(Y, "b", "a"), "size": X[:, 0]})
+    frame.to_csv(tmp_path / "small.csv", index=False)
+    of_file = read_sets([f"{tmp_path / 'small.csv'}:kind"], 0, {"small": "who"})[0]
+    of_frame = read_sets({"small": (frame, "kind")}, 0, {"small": "who"})[0]
+    for data in (of_file, of_frame):
+        assert data.names == ("size",)
+        assert_array_equal(data.groups.astype(int), frame["who"])
+    assert read_sets({"small": (frame[["size"]], frame["kind"])}, 0)[0].groups is None
+
+
+@pytest.mark.parametrize(
+    ("groups", "words"),
+    [
+        ({"s": np.arange(7)}, "groups of set 's' must be one for each of the 40 rows, got shape"),
+        ({"t": Y}, "groups are by set, and there is no set 't'"),
+        (Y, "groups must be a dict by set, such as {'s': patients}, got ndarray"),
+        ({"s": "who"}, "set 's' has no column 'who' for its groups"),
+    ],
+)
+def test_groups_that_do_not_fit_are_refused_in_a_sentence(groups, words):
+    with pytest.raises(DataError, match=words):
+        read_sets({"s": (X, Y)}, 0, groups)
+
+
 def test_a_model_comes_with_its_rows():
     data = read(s=(nb.NaiveBayes(nb.Poisson()), np.arange(80).reshape(40, 2) % 5, Y))
     assert data.bayes is data.laplace
