@@ -27,6 +27,10 @@ MOST_STEPS, SMALLEST_GAIN, SMALLEST_GAIN_A_ROW = 50, 1e-4, 1e-6
 """The most steps of Newton's method, and the predicted gains in nats, of all rows and of one, below which a step is the
 last."""
 
+FIRST_ROOM, FAR = 0.9, 1.0
+"""The part of its way to a power of 0 that a step may go while the one before gained so many nats: from a power near 0
+the search takes as many steps back as it takes to double it to its value."""
+
 
 def learn_temperature(table: LeftOutRatios) -> float:
     """The power T that all features share: where the loss, -log likelihood + (log T)^2 / 2, has slope 0.
@@ -134,26 +138,44 @@ def _newton(
 ) -> tuple[float, Array, Array | None]:
     """The minimum of a convex loss over delta >= -1, the mode, and the second derivatives near it.
 
-    Newton's method on the features that are not held at the bound; Bertsekas, Projected Newton methods (1982). None for
-    the derivatives if the minimum is more than ``most``: the curvature is ``scales`` [F] to the power of -2 at least.
+    Newton's method, with each step the best that stays within the bounds. None for the derivatives if the minimum is
+    more than ``most``: the curvature is ``scales`` [F] to the power of -2 at least.
     """
-    here = loss(delta)
+    here, gain = loss(delta), np.inf
     for _ in range(MOST_STEPS):
         value, gradient, probs = here
         free = ~((delta <= -1.0) & (gradient > 0.0))
         if value - 0.5 * float(np.square(scales * gradient) @ free) > most:
             return value, delta, None
         curvature = hessian(probs)
-        step = np.zeros_like(delta)
-        step[free] = np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
-        gain, length = 0.5 * float(gradient @ step), 1.0
+        step = _step_above((FIRST_ROOM if gain > FAR else 1.0) * (-1.0 - delta), gradient, curvature)
+        slope, length = float(gradient @ step), 1.0
+        gain = -0.5 * slope
         while True:
-            moved = np.maximum(delta - length * step, -1.0)
+            moved = np.maximum(delta + length * step, -1.0)
             new = loss(moved)
-            if new.value <= value - 1e-4 * float(gradient @ (delta - moved)) or length < 1e-6:
+            if new.value <= value + 1e-4 * length * slope or length < 1e-6:
                 break
             length *= 0.5
         here, delta = (new, moved) if new.value <= value else (here, delta)
         if gain < smallest_gain or length < 1e-6:
             break
     return here.value, delta, curvature
+
+
+def _step_above(least: Array, gradient: Array, curvature: Array) -> Array:
+    """The step s >= least at which s gradient + s curvature s / 2 is smallest, [F]; ``least`` is 0 or below.
+
+    Numbers that would fall below their bound are held there, and those are freed that would rise from it, until there
+    are none: Portugal, Judice and Vicente, A comparison of block pivoting and interior-point algorithms for linear
+    least squares problems with nonnegative variables (1994).
+    """
+    held, step = (least >= 0.0) & (gradient > 0.0), np.zeros_like(gradient)
+    for _ in range(MOST_STEPS):
+        step, free = np.where(held, least, 0.0), ~held
+        step[free] = -np.linalg.solve(curvature[np.ix_(free, free)], (gradient + curvature @ step)[free])
+        change = np.where(held, gradient + curvature @ step < 0.0, step < least)
+        if not change.any():
+            break
+        held = held ^ change
+    return np.maximum(step, least)

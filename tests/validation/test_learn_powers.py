@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import lsq_linear, minimize, minimize_scalar
 
 from bayesnb.validation import _learn_powers as module
 from bayesnb.validation._learn_powers import Group, learn_deviations, learn_powers, learn_temperature
@@ -87,6 +87,18 @@ def test_only_a_scale_without_the_evidence_is_given_up(monkeypatch, table):
         assert module._at_scale(table, temperature, scale, start, evidence + 50.0)[0] == -np.inf
         assert len(steps) < most
         steps.clear()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_step_is_the_best_above_its_bounds(seed):
+    """As scipy finds it: s g + s C s / 2 is |R s + R^-T g|^2 / 2 up to a constant, where C = R' R."""
+    rng = np.random.default_rng(seed)
+    root = np.triu(rng.normal(size=(8, 8))) + 2.0 * np.eye(8)
+    least, gradient = -rng.choice([0.0, 0.1, 1.0, 5.0], 8), 5.0 * rng.normal(size=8)
+    found = module._step_above(least, gradient, root.T @ root)
+    expected = lsq_linear(root, -np.linalg.solve(root.T, gradient), (least - 1e-12, np.inf), method="bvls").x
+    assert (found >= least).all()
+    assert_allclose(found, expected, atol=1e-9)
 
 
 def test_groups_learn_by_themselves_and_are_averaged(rng):
