@@ -167,8 +167,8 @@ def summarise_source(
             if not (fits or reread):
                 raise DataError(
                     f"{source.title} can be read once only, and has more than the {in_words(limits.KEPT_BYTES)} that "
-                    "are kept for a second reading: give a function that opens it again, such as "
-                    "lambda: database.cursor().execute(query).fetch_record_batch(), or write it to a Parquet file"
+                    "are kept for a second reading: give a function that opens it again, such as one "
+                    "that executes a query and returns the cursor, or write it to a Parquet file"
                 )
             batch = of_weight(batch, weight)
             labelled = batch.keep(batch.present(asked.target))

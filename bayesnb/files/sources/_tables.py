@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
@@ -51,23 +52,28 @@ class ArrowStream:
         self.schema: pa.Schema = schema if self._ready is None else self._ready[0].schema
         self._head = _digest(self._ready[1]) if self._ready else ""
 
-    def _open(self, names: Sequence[str]) -> tuple[pa.RecordBatchReader, list[pa.RecordBatch]]:
-        """A reader, and its first batch, if it has one, which comes before its others."""
+    def _open(self, names: Sequence[str]) -> tuple[pa.RecordBatchReader, list[pa.RecordBatch], Any]:
+        """A reader, its first batch, if it has one, which comes before its others, and the cursor to close after it."""
         opened = self._opener(names)
         try:
-            reader = opened if isinstance(opened, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(opened)
+            cursor = hasattr(opened, "fetch_record_batch") and not hasattr(opened, "__arrow_c_stream__")
+            given = opened.fetch_record_batch() if cursor else opened
+            reader = given if isinstance(given, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(given)
         except (TypeError, pa.ArrowException) as error:
             raise DataError(
                 f"a {type(opened).__name__} is no stream of rows with columns: {words_of(error)}"
             ) from error
-        return reader, [*islice(reader, 1)]
+        try:
+            return reader, [*islice(reader, 1)], closing(opened) if cursor and self._again else nullcontext()
+        except (OSError, pa.ArrowException) as error:
+            raise DataError(f"the stream cannot be read: {words_of(error)}") from error
 
     def mark(self) -> str:
         """The columns and the first rows."""
         if not self._head:
-            reader, first = self._open(self.schema.names)
-            reader.close()
-            self._head = _digest(first)
+            reader, first, cursor = self._open(self.schema.names)
+            with cursor, reader:
+                self._head = _digest(first)
         return f"{self.schema}, {self._head}"
 
     def batches(self, names: Sequence[str], start: int = 0, texts: Collection[str] = ()) -> Iterator[RowBatch]:
@@ -77,9 +83,9 @@ class ArrowStream:
                 "the stream has been read before, and can be read once only: give a function that opens it again, or "
                 "write its rows to a Parquet file"
             )
-        (reader, head), self._ready = self._ready or self._open(names), None
+        (reader, head, cursor), self._ready = self._ready or self._open(names), None
         first, size = 0, rows_in_batch(names)
-        with reader:
+        with cursor, reader:
             try:
                 for rows in chain(head, reader):
                     for place in range(0, rows.num_rows, size):
@@ -155,10 +161,8 @@ def _open_arrow(data: Any) -> Source | None:
         numbered = [f"{name} {index}" for index in range(len(fragments))] if len(fragments) > 1 else [name]
         parts = [_fragment_part(one, of, schema) for one, of in zip(fragments, numbered, strict=False)]
         return Source(name, name, schema, parts)
-    if hasattr(data, "__arrow_c_stream__"):
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "fetch_record_batch"):
         return _of_stream("the stream", lambda _: data, again=False)
-    if hasattr(data, "fetch_record_batch"):
-        return _of_stream("the cursor", lambda _: data.fetch_record_batch(), again=False)
     opens = callable(data) and not isinstance(data, type | Iterable)
     return _of_stream("the stream", lambda _: data()) if opens else None
 
