@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata
 
 from bayesnb.arrays._placement import Array
 
@@ -130,13 +129,16 @@ def calibration_error(bins: ReliabilityBins) -> float:
 
 
 def auc(proba: Array, y: Array) -> float:
-    """The mean over classes of the area under the ROC curve, each class against the rest, by the ranks of its rows.
+    """The mean over classes of the area under the ROC curve, each class against the rest; every class has rows.
 
+    It is the probability that a row of the class has a larger probability of it than another row, ties counted half.
     Hanley and McNeil (1982), The meaning and use of the area under a receiver operating characteristic curve.
     """
-    rows, inside = np.arange(len(y)), np.bincount(y, minlength=proba.shape[1])
-    ranks = np.bincount(y, rankdata(proba, axis=0)[rows, y], proba.shape[1])
-    return float(np.mean((ranks - inside * (inside + 1) / 2) / (inside * (len(y) - inside))))
+    areas = []
+    for k, column in enumerate(proba.T):
+        rest, own = np.sort(column[y != k]), column[y == k]
+        areas.append(np.mean([np.searchsorted(rest, own, side) for side in ("left", "right")]) / len(rest))
+    return float(np.mean(areas))
 
 
 def _own(log_proba: Array, y: Array) -> Array:

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
+from bayesnb.comparison._metrics import auc
 from bayesnb.comparison._scored_cells import score
 
 RNG = np.random.default_rng(0)
@@ -19,6 +20,13 @@ def test_scores_are_those_of_scikit_learn():
     assert_allclose(cell.values["brier"], np.square(PROBA - np.eye(3)[Y]).sum(axis=1).mean())
     assert_allclose(losses.mean(axis=1), [cell.values["log_loss"], cell.values["brier"], 1 - cell.values["accuracy"]])
     assert 0 < cell.values["ece"] < 0.5
+
+
+def test_the_auc_counts_ties_half():
+    ties = np.round(PROBA, 1) + 1e-3
+    ties /= ties.sum(axis=1, keepdims=True)
+    assert_allclose(auc(ties, Y), roc_auc_score(Y, ties, multi_class="ovr"), rtol=1e-12)
+    assert_allclose(auc(ties[:, :2], Y % 2), np.mean([roc_auc_score(k == Y % 2, ties[:, k]) for k in (0, 1)]))
 
 
 def test_a_class_without_test_rows_leaves_the_log_loss_and_not_the_auc():
