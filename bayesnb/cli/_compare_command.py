@@ -51,11 +51,12 @@ def parse_sizes(given: str) -> tuple[int, ...]:
 @click.argument("data")
 @target_option
 @click.option(
-    "--sizes", type=parse_sizes, metavar="N,N,...", help="Training sizes.  [default: 20,50,100,200,500,... and all]"
-)
+    "--sizes", type=parse_sizes, metavar="N,N,...",
+    help="Training sizes.  [default: 20,50,100,200,500,...,10000,100000,... and all]",
+)  # fmt: skip
 @click.option(
     "--repeats", type=click.IntRange(min=1), metavar="N",
-    help="Number of random splits.  [default: 20; for more than 50,000 rows fewer, at least 5]",
+    help="Number of random splits.  [default: 20; for more than 50,000 rows fewer, at least 3]",
 )  # fmt: skip
 @click.option(
     "--test-rows", type=click.IntRange(min=1), default=limits.MOST_SCORED, show_default=True, metavar="N",

@@ -136,11 +136,13 @@ def make_design(
 
 
 def growing_sizes(num_train: int, num_classes: int) -> tuple[int, ...]:
-    """The training sizes 20, 50, 100, 200, 500, ..., and finally all training rows.
+    """The training sizes 20, 50, 100, 200, 500, ..., 10,000, 100,000, ..., and finally all training rows.
 
-    Sizes below the number of classes are left out, and so are sizes above 80 % of the training rows.
+    Sizes below the number of classes are left out, and so are sizes above 80 % of the training rows. Above 10,000 rows
+    scores change little from one to the next, and fits take the longest.
     """
-    steps = (digit * 10**power for power in range(1, 12) for digit in (1, 2, 5))
+    tens = [10**power for power in range(1, 12)]
+    steps = (digit * ten for ten in tens for digit in ((1, 2, 5) if ten < limits.SPACED_SIZES else (1,)))
     inner = [step for step in steps if max(20, num_classes) <= step <= 0.8 * num_train]
     return (*inner, num_train)
 
@@ -208,11 +210,11 @@ def num_test_rows(num_rows: int) -> int:
 
 
 def default_repeats(num_rows: int) -> int:
-    """The number of splits if none is given: 20, or fewer for tables above 50,000 rows, at least 5.
+    """The number of splits if none is given: 20, or fewer for tables above 50,000 rows, at least 3.
 
     The more rows, the less the metrics of two splits differ, and the longer each takes.
     """
-    return int(np.clip(limits.SPLIT_ROWS // num_rows, 5, 20))
+    return int(np.clip(limits.SPLIT_ROWS // num_rows, 3, limits.MOST_SPLITS))
 
 
 def stratified_split(y: Array, rng: np.random.Generator) -> Split:

@@ -15,7 +15,7 @@ import numpy as np
 from bayesnb import __version__
 from bayesnb.arrays import _limits as limits
 from bayesnb.comparison._data_sets import DataSet
-from bayesnb.comparison._designs import num_test_rows
+from bayesnb.comparison._designs import default_repeats, num_test_rows
 from bayesnb.comparison._first_split import Evidence, NutsCheck
 from bayesnb.comparison._methods import COMPARED, PRIOR_MEANINGS, REFERENCE, RIVALS
 from bayesnb.comparison._metrics import FLOOR_NATS, METRICS
@@ -160,7 +160,10 @@ def _test_rows(result: Comparison) -> str | None:
 
 
 def _intervals(result: Comparison) -> str | None:
-    """Which estimator the intervals of each size are of; a test of calibration has none where test rows are shared."""
+    """Which estimator the intervals of each size are of; a test of calibration has none where test rows are shared.
+
+    And on how many splits they rest where a large table has fewer.
+    """
     if result.repeats < 2:
         return None
     by_name: dict[str, list[str]] = {}
@@ -168,7 +171,10 @@ def _intervals(result: Comparison) -> str | None:
         by_name.setdefault(result.estimator(size), []).append(f"{size:,}")
     found = "; ".join(f"{name} at n = {', '.join(sizes)}" for name, sizes in by_name.items())
     crossed = " Crossed, the ECE has no interval." if "crossed" in by_name else ""
-    return f"Intervals: {found}.{crossed}"
+    rows, basis = len(result.data.table.y), ""
+    if result.repeats == default_repeats(rows) < limits.MOST_SPLITS:
+        basis = f" They rest on {result.repeats} splits, not {limits.MOST_SPLITS}, of {rows:,} rows (--repeats)."
+    return f"Intervals: {found}.{crossed}{basis}"
 
 
 def _kind(columns: Sequence[Column]) -> dict[str, Any]:

@@ -41,6 +41,13 @@ def test_the_legend_explains_what_is_there_and_nothing_else(mixed):
     assert not any(word in text for word in ("learned: ", "averaged", "power", "scikit"))
 
 
+def test_intervals_of_a_large_table_say_on_how_few_splits_they_rest(monkeypatch, mixed):
+    repeats = mixed[1].repeats
+    assert "They rest on" not in words(printed_results(*mixed))
+    monkeypatch.setattr("bayesnb.report._summary.default_repeats", lambda rows: repeats if rows == 120 else 20)
+    assert f"They rest on {repeats} splits, not 20, of 120 rows (--repeats)." in words(printed_results(*mixed))
+
+
 def test_times_are_those_of_the_smallest_and_the_largest_size(mixed):
     _, result = mixed
     text = printed_results(*mixed)
