@@ -311,7 +311,9 @@ class NaiveBayesClassifier(IncrementalClassifier):
     def learned_(self) -> Learned:
         """What the fit learned besides the posterior: its parts, and powers of the columns."""
         check_is_fitted(self, "fit_")
-        return describe_learned(self.fit_, self.schema_.names_by_block, self._num_learned)
+        wanted = self.method == "default" and self.temper is None and self.dependence is not False
+        wanted = wanted and not isinstance(self.likelihoods, NaiveBayes)
+        return describe_learned(self.fit_, self.schema_.names_by_block, self._num_learned, dependence=wanted)
 
     @property
     def missing_evidence_(self) -> dict[str, float]:

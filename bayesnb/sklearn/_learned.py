@@ -12,6 +12,7 @@ from bayesnb.families._views import by_view, shares
 from bayesnb.forests._posterior import ForestPosterior
 from bayesnb.forests._stacked import StackedPosterior
 from bayesnb.results._classifier import Classifier, Posterior
+from bayesnb.validation._default import has_too_many_pairs
 
 
 class Part(NamedTuple):
@@ -54,8 +55,10 @@ class Learned(NamedTuple):
     parts: dict[str, Part]
 
 
-def describe_learned(fit: Classifier, names: Mapping[str, Sequence[str]], num_learned: int) -> Learned:
-    """What a fit of columns with these names, by block, learned from so many rows."""
+def describe_learned(
+    fit: Classifier, names: Mapping[str, Sequence[str]], num_learned: int, *, dependence: bool
+) -> Learned:
+    """What a fit of columns with these names, by block, learned from so many rows; ``dependence`` if it was wanted."""
     posterior: Any = fit.posterior if isinstance(fit, ForestPosterior) else fit
     if not isinstance(posterior, Posterior) or posterior.powers is None:
         return Learned("", {}, {})
@@ -68,6 +71,8 @@ def describe_learned(fit: Classifier, names: Mapping[str, Sequence[str]], num_le
             said.append(f"{views} views of {_counted(len(names[block]), 'number')}")
     if isinstance(fit, StackedPosterior | ForestPosterior):
         said.append("dependence")
+    elif dependence and num_learned and has_too_many_pairs(posterior, num_learned):
+        said.append("no dependence as its pairs are too many")
     if num_learned:
         total = round(float(np.sum(np.asarray(posterior.statistics.class_counts))))
         said.append(f"powers learned on {num_learned:,} of {_counted(total, 'row')}")

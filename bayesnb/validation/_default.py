@@ -125,11 +125,23 @@ def find_dependence(
     apart = tuple(name for name in given if name in shared or is_sparse(rows.arrays[name]))
     families = {name: family for name, family in given.items() if name not in apart}
     segments = segments_of(families, fit.model.columns)
-    num_labels = sum(map(len, segments))
     others = [name for name, family in families.items() if not has_categories(family)]
     width = sum(rows.arrays[name].shape[1] for name in others)
-    affordable = rows.num_classes * num_labels * (num_labels + width) <= limits.MOST_PAIRS
-    affordable = affordable and num_left_out * len(segments) ** 2 <= limits.MOST_PAIR_RATIOS
+    affordable = _are_affordable(rows.num_classes, segments, width, num_left_out)
     layout = lay_out(families, {name: columns_in(family, rows.arrays[name]) for name, family in families.items()})
     possible = (len(segments) > 1 and any(len(one) > 1 for one in segments)) or layout.count(layout.reals) > 1
     return (layout, segments, apart) if affordable and possible else None
+
+
+def has_too_many_pairs(fit: Posterior, num_left_out: int) -> bool:
+    """Whether the columns with categories alone have more pairs than are affordable."""
+    families = {name: family for name, family in fit.model.families.items() if has_categories(family)}
+    return not _are_affordable(
+        len(fit.statistics.class_counts), segments_of(families, fit.model.columns), 0, num_left_out
+    )
+
+
+def _are_affordable(num_classes: int, segments: Segments, width: int, num_left_out: int) -> bool:
+    num_labels = sum(map(len, segments))
+    counted = num_classes * num_labels * (num_labels + width) <= limits.MOST_PAIRS
+    return counted and num_left_out * len(segments) ** 2 <= limits.MOST_PAIR_RATIOS

@@ -9,6 +9,7 @@ import scipy.sparse
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
+from bayesnb.arrays import _limits as limits
 from bayesnb.sklearn._learned import Part
 
 N = 90
@@ -34,6 +35,14 @@ def test_powers_are_those_of_columns_and_their_views():
     assert_allclose([*learned.powers["b"], *learned.powers["c"]], fitted.fit_.powers["categorical"], rtol=1e-6)
     assert learned.summary == "3 views of 2 numbers, dependence, powers learned on 90 of 90 rows"
     assert repr(fitted) == f"NaiveBayesClassifier(): 2 normal, 2 categorical; {learned.summary}"
+
+
+@pytest.mark.parametrize("most", ["MOST_PAIRS", "MOST_PAIR_RATIOS"])
+def test_it_is_said_that_pairs_are_too_many(monkeypatch, most):
+    monkeypatch.setattr(limits, most, 10)
+    said = [nb.NaiveBayesClassifier(dependence=how).fit(FRAME, Y).learned_.summary for how in (None, False)]
+    learned = "3 views of 2 numbers, {}powers learned on 90 of 90 rows"
+    assert said == [learned.format("no dependence as its pairs are too many, "), learned.format("")]
 
 
 def test_columns_of_a_block_share_its_power():
