@@ -16,6 +16,11 @@ GREEK = {
     *("alpha", "beta", "gamma", "delta", "theta", "lambda", "mu", "nu", "pi", "rho", "sigma", "tau", "phi", "psi"),
 }
 OPERATORS = {"log", "exp", "sum", "max", "min"}
+SYMBOL = rf"(?:{'|'.join(sorted(GREEK))}|Sigma|[A-Za-z])2?_\w{{1,3}}(?=[\s.,;:]|$)"
+INLINE = re.compile(
+    rf"(?<![\w.^)\]])(?:\w+(?: \| \w+(?: = \w)?)?(?:, n = sum x_n)? ~ [A-Z]\w*\([^()]*\)"  # x | y ~ Name(parameters)
+    rf"|\([^()]*_[^()]*\) / \([^()]*\)|{SYMBOL})"
+)
 
 
 def indent(line: str) -> int:
@@ -31,7 +36,8 @@ def latex(line: str) -> str:
 
     def word(found: re.Match[str]) -> str:
         name, square, below = found.groups()
-        if name.lower() in GREEK or name in OPERATORS:
+        distribution = found.string[: found.start()].endswith(r"\sim ")  # Beta and Gamma
+        if not distribution and (name.lower() in GREEK or name in OPERATORS):
             name = f"\\{name}"
         elif len(name) > 1:
             name = rf"\mathrm{{{name}}}" if name[0].isupper() else rf"\text{{ {name} }}"
@@ -48,6 +54,7 @@ def formulas(lines: list[str], as_mathematics: bool = False) -> list[str]:
     """Indented lines after an empty one, which are formulas or code, as literal blocks, or as mathematics."""
     done: list[str] = []
     inside = section = False
+    lines = in_sentences(lines) if as_mathematics else lines
     for number, line in enumerate(lines):
         if not line.strip():
             done.append(line)
@@ -62,6 +69,14 @@ def formulas(lines: list[str], as_mathematics: bool = False) -> list[str]:
             line = f"    &{latex(line)}" + (r" \\" if follows else "")
         done.append(line if inside or line.lstrip().startswith(">>>") else plain(line))
     return done
+
+
+def in_sentences(lines: list[str]) -> list[str]:
+    """The lines with the formulas inside sentences as mathematics; lines of one paragraph become one."""
+    text = re.sub(r"(?<=[^\n:])\n(?=[^\s>])", " ", "\n".join(lines))
+    parts = re.split(r"(``.*?``|^ .*$)", text, flags=re.M)
+    parts[::2] = [INLINE.sub(lambda found: f":math:`{latex(found[0])}`", part) for part in parts[::2]]
+    return "".join(parts).split("\n")
 
 
 def plain(line: str) -> str:
