@@ -44,15 +44,18 @@ T = TypeVar("T")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def compute(function: Callable[..., T], *args: Any, **static: Any) -> T:
-    """``function(*args, **static)`` of small arrays; of numpy's by numpy, or if that is much work by JAX."""
+def compute(function: Callable[..., T], *args: Any, repeats: int = 1, **static: Any) -> T:
+    """``function(*args, **static)`` of small arrays; of numpy's by numpy, or if that is much work by JAX.
+
+    That is the work of ``repeats`` calls, where as many follow.
+    """
     require_jax()
     leaves, structure = jax.tree.flatten(args)
     if not _of_numpy(leaves):
         return _by_jax(function, *args, **static)
     with suppress(NotImplementedError):  # numpy cannot follow keys of another generator than JAX's default
         call = prepare(function, leaves, structure, static)
-        if call.program.work <= limits.MOST_IN_NUMPY:
+        if call.program.work * repeats <= limits.MOST_IN_NUMPY:
             return call()
     # JAX caches constants of a trace by the identity of the numpy array, in that trace's precision: pass views
     args = jax.tree.map(lambda a: a[...] if isinstance(a, np.ndarray) else a, args)
@@ -68,7 +71,9 @@ def interpret(function: Callable[..., T], *args: Any, **static: Any) -> T:
     return prepare(function, leaves, structure, static)() if _of_numpy(leaves) else _by_jax(function, *args, **static)
 
 
-def compute_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any, **static: Any) -> Any:
+def compute_rows(
+    function: Callable[..., Any], args: tuple[Any, ...], x: Any, *, repeats: int = 1, **static: Any
+) -> Any:
     """``function(*args, x, **static)`` for a jitted function of rows, whose results have rows on their first axis.
 
     On the host the last block is padded, so that only a few sizes are traced or compiled. ``x`` is an array, a sparse
@@ -84,20 +89,23 @@ def compute_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any, **
         size = rows.stop - rows.start
         room = max(-(-size // limits.PADDING), 1) * limits.PADDING if size <= limits.FINE_ROWS else padded_size(size)
         block = jax.tree.map(lambda a, rows=rows, room=room: pad_rows(dense(part_of(a, rows)), room), x)
-        answer = compute(function, *args, block, **static)
+        answer = compute(function, *args, block, repeats=repeats, **static)
         parts.append(jax.tree.map(lambda a, size=size: a[:size], answer))
     return parts[0] if len(parts) == 1 else jax.tree.map(lambda *pieces: np.concatenate(pieces), *parts)
 
 
 def compute_in_threads(function: Callable[..., Any], args: tuple[Any, ...], x: Any, numbers: int) -> Any:
-    """As ``compute_rows``, with blocks in threads: of rows that need so many ``numbers`` each, in cache together."""
+    """As ``compute_rows``, with blocks in threads: of rows that need so many ``numbers`` each, in cache together.
+
+    The work of all blocks decides whether they are compiled, as the steps of their loops count once.
+    """
     if not on_host(args, x):
         return function(*args, x)
     num_rows = jax.tree.leaves(x)[0].shape[0]
     blocks = row_blocks(num_rows, 8 * numbers, block_bytes=limits.IN_CACHE) or [slice(0, 0)]
 
     def of_block(rows: slice) -> Any:
-        return compute_rows(function, args, jax.tree.map(lambda a: part_of(a, rows), x))
+        return compute_rows(function, args, jax.tree.map(lambda a: part_of(a, rows), x), repeats=len(blocks))
 
     return jax.tree.map(lambda *pieces: np.concatenate(pieces), *in_threads(of_block, blocks))
 

@@ -122,11 +122,11 @@ def _not_worse_than_best(sites: Any, weights: Any, s: Array, arrays: dict[str, A
     """The most probable class of each row, and those that it does not dominate, [N, K]."""
     classes = classes_of_rows(sites, weights, arrays)
     rows = jnp.full((1, jax.tree.leaves(arrays)[0].shape[0]), s)
-    scores = classes.low(0.0 * rows) + others_of_rows(sites, arrays, 0.0 * rows)[0]
+    scores = classes.low(0.0 * rows).value + others_of_rows(sites, arrays, 0.0 * rows)[0]
     best = scores.argmax(axis=0)
     own = jnp.arange(len(scores))[:, None] == best[None]
     low, high = others_of_rows(sites, arrays, rows)
-    margins, _ = smallest_margin(classes.take(best), classes, rows)
+    margins, *_ = smallest_margin(classes.take(best), classes, rows)
     return (own | ~(margins + (own * low).sum(axis=0, keepdims=True) - high > 0)).T
 
 
@@ -139,7 +139,7 @@ def _margins(sites: Any, weights: Any, s: Array, arrays: dict[str, Array]) -> tu
     low, high = (jnp.broadcast_to(part, (num_classes, rows.shape[1])) for part in others_of_rows(sites, arrays, rows))
     odds = jax.lax.map(lambda k: smallest_margin(classes.take(k), classes, rows)[0], jnp.arange(num_classes))
     odds = odds + low[:, None] - high[None]
-    return jnp.moveaxis(odds, 2, 0), (classes.least(rows) + low).T, (classes.high(rows) + high).T
+    return jnp.moveaxis(odds, 2, 0), (classes.least(rows) + low).T, (classes.high(rows).value + high).T
 
 
 def _maximal(margins: tuple[Array, Array, Array], costs: Array | None = None) -> tuple[Array, bool]:

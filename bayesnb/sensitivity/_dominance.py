@@ -33,6 +33,14 @@ MOST_STEPS = 60
 """Of Newton's method between bounds, which halve at least where it does not converge."""
 
 
+class Curve(NamedTuple):
+    """A function of the number of pseudo-rows and its first two derivatives, [K, N] each."""
+
+    value: Array
+    slope: Array
+    bend: Array
+
+
 class RowCounts(NamedTuple):
     """The counts of the categories in N rows of a block: ``PseudoCounts`` [A, K, D, N], and powers [D, N], 0 where a
     cell is missing.
@@ -48,13 +56,20 @@ class RowCounts(NamedTuple):
         """The same with other tables of counts."""
         return type(self)(change(self.found), change(self.total), change(self.most), change(self.least), self.powers)
 
-    def log_probs(self, share: Array, pseudo_rows: Array) -> Array:
-        """The sum over columns of log probabilities, [K, N], with pseudo-rows [K, N] of which such shares count."""
-        probs = share_of(self, share, pseudo_rows[None, :, None]).sum(axis=0)
-        powers = self.powers[None]
+    def log_probs(self, share: Array, pseudo_rows: Array) -> Curve:
+        """The sum over columns of log probabilities with pseudo-rows [K, N] of which such shares count."""
+        t, powers = pseudo_rows[None, :, None], self.powers[None]
+        parts = share_of(self, share, t)
+        inverse = 1.0 / jnp.where(self.total + t > 0, self.total + t, 1.0)
+        rise = (share - parts) * inverse
+        probs = parts.sum(axis=0)
         possible = probs > 0
-        logs = jnp.where(possible, jnp.log(jnp.where(possible, probs, 1.0)), -jnp.inf)
-        return jnp.where(powers > 0, powers * jnp.where(powers > 0, logs, 0.0), 0.0).sum(axis=1)
+        probs = jnp.where(possible, probs, 1.0)
+        logs = jnp.where(possible, jnp.log(probs), -jnp.inf)
+        slope = rise.sum(axis=0) / probs
+        bend = -2.0 * (rise * inverse).sum(axis=0) / probs - slope * slope
+        logs = jnp.where(powers > 0, powers * jnp.where(powers > 0, logs, 0.0), 0.0)
+        return Curve(logs.sum(axis=1), (powers * slope).sum(axis=1), (powers * bend).sum(axis=1))
 
 
 class Classes(NamedTuple):
@@ -65,25 +80,27 @@ class Classes(NamedTuple):
     power: Array
     learned: Array
 
-    def low(self, pseudo_rows: Array) -> Array:
-        """log low(t), [K, N]; -inf if impossible."""
-        return self._cells_low(pseudo_rows) + self._log_weights(pseudo_rows)
+    def low(self, pseudo_rows: Array) -> Curve:
+        """log low(t); -inf if impossible."""
+        return self._add([block.log_probs(block.least, pseudo_rows) for block in self.blocks], pseudo_rows)
+
+    def high(self, pseudo_rows: Array) -> Curve:
+        """log high(t)."""
+        return self._add([block.log_probs(block.most, pseudo_rows) for block in self.blocks], pseudo_rows)
 
     def least(self, pseudo_rows: Array) -> Array:
         """A bound of log low of any number of pseudo-rows up to this, [K, N]."""
-        return self._cells_low(pseudo_rows) + self._log_weights(0.0 * pseudo_rows)
+        return self.low(pseudo_rows).value - self._log_weights(pseudo_rows).value + self._log_weights(0.0).value
 
-    def high(self, pseudo_rows: Array) -> Array:
-        """log high(t), [K, N]."""
-        parts = [block.log_probs(block.most, pseudo_rows) for block in self.blocks]
-        return sum(parts, self._log_weights(pseudo_rows))
+    def _add(self, curves: list[Curve], pseudo_rows: Array) -> Curve:
+        return Curve(*(sum(parts[1:], parts[0]) for parts in zip(self._log_weights(pseudo_rows), *curves, strict=True)))
 
-    def _cells_low(self, pseudo_rows: Array) -> Array:
-        return sum([block.log_probs(block.least, pseudo_rows) for block in self.blocks], jnp.zeros((1, 1)))
-
-    def _log_weights(self, pseudo_rows: Array) -> Array:
+    def _log_weights(self, pseudo_rows: Array | float) -> Curve:
         weights = self.weights + self.learned * pseudo_rows
-        return jnp.where(weights > 0, self.power * jnp.log(jnp.where(weights > 0, weights, 1.0)), -jnp.inf)
+        known = jnp.where(weights > 0, weights, 1.0)
+        slope = self.learned / known
+        value = jnp.where(weights > 0, self.power * jnp.log(known), -jnp.inf)
+        return Curve(value, self.power * slope, -self.power * slope * slope)
 
     def take(self, which: Array) -> Self:
         """One class for each row, [N], or one for all, []: K is then 1."""
@@ -137,55 +154,68 @@ def others_of_rows(sites: dict[str, Site], arrays: dict[str, Array], s: Array) -
 
 
 def smallest_margin(
-    one: Classes, other: Classes, pseudo_rows: Array, start: Array | float = 0.5
-) -> tuple[Array, Array]:
-    """min phi and the share u where it is, [K, N], for s pseudo-rows [1, N]; -inf if class 1 may be impossible.
+    one: Classes, other: Classes, pseudo_rows: Array, start: Array | float = 1.0
+) -> tuple[Array, Array, Array]:
+    """min phi, its derivative by s and the share u where it is, [K, N], for s pseudo-rows [1, N].
 
-    The search begins at the share ``start``.
+    The search begins at the share ``start``. min phi is -inf if class 1 may be impossible.
     """
 
-    def phi(share: Array) -> Array:
-        return one.low((1.0 - share) * pseudo_rows) - other.high(share * pseudo_rows)
+    def phi(share: Array) -> tuple[Curve, Curve]:
+        return one.low((1.0 - share) * pseudo_rows), other.high(share * pseudo_rows)
 
     shape = jnp.broadcast_shapes(one.weights.shape, other.weights.shape, pseudo_rows.shape)
-    ends = jnp.zeros(shape), jnp.ones(shape)
-    low, high = jax.lax.cond(one.convex().all(), lambda: ends, lambda: _bracket(phi, shape))
-    share = _stationary(phi, low, high, jnp.clip(start + 0.0 * low, low, high))
-    tried = jnp.stack([share, *ends])
-    values = jax.lax.map(phi, tried)
-    values = jnp.where(jnp.isnan(values), -jnp.inf, values)
-    best = values.argmin(axis=0)[None]
-    return tuple(jnp.take_along_axis(table, best, axis=0)[0] for table in (values, tried))  # type: ignore[return-value]
+    tiny = jnp.finfo(pseudo_rows.dtype).eps  # at the share 0 phi may be infinite
+    ends = jnp.full(shape, tiny), jnp.ones(shape)
+    first, last = jax.lax.cond(one.convex().all(), lambda: ends, lambda: _bracket(phi, shape, tiny))
+
+    def step(state: _Minimum) -> _Minimum:
+        share = state.share
+        low, high = phi(share)
+        falls = -pseudo_rows * (low.slope + high.slope)
+        begin, end = jnp.where(falls < 0, share, state.begin), jnp.where(falls < 0, state.end, share)
+        # 1 / slope is about linear in the share, as the slopes are sums of 1 / (count + t)
+        move = (1.0 / high.slope + 1.0 / low.slope) / (low.bend / low.slope**2 - high.bend / high.slope**2)
+        newton = jnp.clip(share - move / pseudo_rows, first, last)
+        inside = (low.slope < 0) & (newton >= begin) & (newton <= end)
+        moved = jnp.where(inside, newton, 0.5 * (begin + end)) - share
+        # two terms beyond the share that was tried
+        value = low.value - high.value + 0.5 * falls * moved
+        slope = (1.0 - share) * low.slope - share * high.slope
+        return _Minimum(begin, end, share + moved, moved, value, slope, state.step + 1)
+
+    def go_on(state: _Minimum) -> Array:
+        return (jnp.abs(state.moved) > tiny ** (1 / 3)).any() & (state.step < MOST_STEPS)
+
+    ones = jnp.ones(shape)
+    begin = _Minimum(first, last, jnp.clip(start * ones, first, last), ones, ones, ones, jnp.zeros((), int))
+    found = jax.lax.while_loop(go_on, step, begin)
+    return jnp.where(jnp.isnan(found.value), -jnp.inf, found.value), found.slope, found.share
 
 
-def _bracket(phi: Callable[[Array], Array], shape: tuple[int, ...]) -> tuple[Array, Array]:
+class _Minimum(NamedTuple):
+    """Of the search for the least phi: shares between which it is, the one to try next, how far that is from the one
+    tried last, phi and its derivative by s there, [K, N]; and the number of steps.
+    """
+
+    begin: Array
+    end: Array
+    share: Array
+    moved: Array
+    value: Array
+    slope: Array
+    step: Array
+
+
+def _bracket(phi: Callable[[Array], tuple[Curve, Curve]], shape: tuple[int, ...], first: Array) -> tuple[Array, Array]:
     """The neighbours of the smallest of values at equal distances."""
-    values = jax.lax.map(lambda u: phi(jnp.full(shape, u)), jnp.linspace(0.0, 1.0, GRID + 1))
-    best = values.argmin(axis=0)
-    return jnp.maximum(best - 1.0, 0.0) / GRID, jnp.minimum(best + 1.0, GRID) / GRID
 
+    def value(u: Array) -> Array:
+        low, high = phi(jnp.full(shape, u))
+        return low.value - high.value
 
-def _stationary(phi: Callable[[Array], Array], first: Array, last: Array, start: Array) -> Array:
-    """Where phi is least between two shares, if it has one minimum there, by Newton's method."""
-    ones = jnp.ones_like(first)
-    # phi is flat at its minimum: it is right to twice as many digits as the share; at 0 it may be infinite
-    enough = jnp.sqrt(jnp.finfo(first.dtype).eps)
-    first = first + enough * (last - first)
-
-    def step(state: tuple[Array, Array, Array, Array, int]) -> tuple[Array, Array, Array, Array, int]:
-        low, high, share, _, n = state
-        slope = lambda share: jax.jvp(phi, (share,), (ones,))[1]  # noqa: E731
-        falls, bends = jax.jvp(slope, (share,), (ones,))
-        low, high = jnp.where(falls < 0, share, low), jnp.where(falls < 0, high, share)
-        newton = jnp.clip(share - falls / bends, first, last)
-        inside = (bends > 0) & ((newton > low) | (low == first)) & ((newton < high) | (high == last))
-        new = jnp.where(inside, newton, 0.5 * (low + high))
-        return low, high, new, jnp.abs(new - share), n + 1
-
-    def go_on(state: tuple[Array, Array, Array, Array, int]) -> Array:
-        return (state[3] > enough).any() & (state[4] < MOST_STEPS)
-
-    return jax.lax.while_loop(go_on, step, (first, last, jnp.clip(start, first, last), ones, 0))[2]
+    best = jax.lax.map(value, jnp.linspace(0.0, 1.0, GRID + 1)).argmin(axis=0)
+    return jnp.maximum((best - 1.0) / GRID, first), jnp.minimum(best + 1.0, GRID) / GRID
 
 
 # the exact posterior behind a fit, and its rows

@@ -91,30 +91,31 @@ def robustness(post: Posterior, X: Rows, prior: str | None = None, *, ranges: An
 @jax.jit
 def _first_change(sites: Any, weights: Any, arrays: dict[str, Array]) -> tuple[Array, ...]:
     classes, num_rows = classes_of_rows(sites, weights, arrays), jax.tree.leaves(arrays)[0].shape[0]
-    counted = all(site.content is None for site in sites.values())
     none = jnp.zeros((1, num_rows))
-    scores = classes.low(none) + others_of_rows(sites, arrays, none)[0]
+    scores = classes.low(none).value + others_of_rows(sites, arrays, none)[0]
     best, shape = scores.argmax(axis=0), scores.shape
     own, one = jnp.arange(shape[0])[:, None] == best[None], classes.take(best)
     enough = jnp.finfo(scores.dtype).eps ** 0.6
 
+    def rival(s: Array) -> Array:
+        low, high = others_of_rows(sites, arrays, s)
+        return (own * low).sum(axis=0, keepdims=True) - high
+
     def step(state: _Search) -> _Search:
         s, low, high, share = state[:4]
-        margin, share = smallest_margin(one, classes, s, share)
-        _, slope = jax.jvp(lambda s: one.low((1.0 - share) * s) - classes.high(share * s), (s,), (1.0 + 0.0 * s,))
-        rest = others_of_rows(sites, arrays, s)
-        margin = jnp.where(own, jnp.inf, margin + (rest[0] * own).sum(axis=0, keepdims=True) - rest[1])
+        margin, slope, share = smallest_margin(one, classes, s, share)
+        rest, change = jax.jvp(rival, (s,), (jnp.ones_like(s),))
+        margin, slope = jnp.where(own, jnp.inf, margin + rest), slope + change
         least, newton = (
             part.min(axis=0, keepdims=True) for part in (margin, jnp.where(own, jnp.inf, s - margin / slope))
         )
         low, high = jnp.where(least > 0, s, low), jnp.where(least > 0, high, s)
         between = jnp.where(jnp.isinf(high), 8.0 * s, jnp.sqrt(jnp.maximum(low, FEWEST) * high))
-        # of outer bounds the slope is not known
-        new = jnp.where(counted & (newton > low) & (newton < high), newton, between)
+        new = jnp.where((newton > low) & (newton < high), newton, between)
         ended = (jnp.abs(new - s) <= enough * s) | (s >= MOST) | (high <= 2.0 * FEWEST)
         return _Search(jnp.where(ended, s, new), low, high, share, margin.argmin(axis=0), ended, state.step + 1)
 
-    start = _Search(none + 1.0, none, none + jnp.inf, jnp.full(shape, 0.5), best, none > 0, jnp.zeros((), int))
+    start = _Search(none + 1.0, none, none + jnp.inf, jnp.ones(shape), best, none > 0, jnp.zeros((), int))
     found = jax.lax.while_loop(lambda state: ~state.ended.all() & (state.step < MOST_STEPS), step, start)
     s_star = jnp.where(found.s >= MOST, jnp.inf, jnp.where(found.low > 0, found.s, 0.0))[0]
     impossible = jnp.isneginf(scores.max(axis=0))

@@ -17,7 +17,7 @@ X, Y = tables(rows=20)
 
 
 def margins(post, x, s, prior=None):
-    """min phi of every pair [K, K, N], and the share where it is."""
+    """min phi of every pair [K, K, N], its slope and the share where it is."""
     return interpret(_margins, sites_of(post, prior), class_weights(post, prior), s, {"x": np.asarray(x)})
 
 
@@ -51,7 +51,7 @@ def test_it_is_the_least_of_all_ways_to_divide_the_pseudo_rows(prior, columns):
     post = fitted(X[:, :columns] if columns < 5 else np.c_[X, X[:, :1]], Y)
     rows = rng.integers(0, 3, (6, columns))
     for s in (0.3, 2.0, 20.0):
-        found, _ = margins(post, rows, s, prior)
+        found, *_ = margins(post, rows, s, prior)
         for n, row in enumerate(rows):
             given = counts_of(post, row, prior)
             if (given[1] == 0).any():
@@ -80,7 +80,7 @@ def test_two_minima():
         cells = post.model.families["x"].concentration.reshape(3, 3, 10)
         a, b = np.take_along_axis(cells, X[:1, :, None], axis=2)[..., 0], cells.sum(axis=2)
         x = np.linspace(0.0, 30.0, 30001)
-        found, _ = margins(post, X[:1], 30.0)
+        found, *_ = margins(post, X[:1], 30.0)
         assert_allclose(found[0, 1, 0], phi(n, a, b, 0, 1, x, 30.0 - x).min(), atol=1e-6, err_msg=str(seed))
 
 
