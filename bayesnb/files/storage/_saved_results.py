@@ -263,7 +263,12 @@ def _(result: Posterior) -> Any:
 @rebuild.register
 def _(result: AveragedPosterior) -> Any:
     posterior = rebuild(result.posterior)
-    _check_by_feature("log_odds", result.log_odds, posterior.model.columns)
+    log_odds, sizes = _numbers("log_odds", result.log_odds), posterior.model.columns
+    if set(log_odds) != set(sizes):
+        raise ValueError(f"log_odds must have the blocks {list(sizes)}, got {list(log_odds)}")
+    for name, value in log_odds.items():
+        if value.shape not in ((1,), (sizes[name],)) or np.isnan(value).any():
+            raise ValueError(f"log_odds[{name!r}] must be one number or one for each column, got shape {value.shape}")
     _, pooled = _compute_as_stored(update_both, posterior.prior, posterior.statistics)
     return replace(result, posterior=posterior, pooled=pooled)
 
@@ -388,14 +393,3 @@ def _numbers(owner: str, given: Any) -> dict[str, np.ndarray[Any, Any]]:
         sizes = {str(axis): size for axis, size in enumerate(np.shape(value))}
         require_axes(owner, given, ((name, "".join(sizes)),), sizes)
     return {n: value if is_class_table(value) else np.asarray(value, np.float64) for n, value in given.items()}
-
-
-def _check_by_feature(owner: str, given: Any, sizes: Mapping[str, int | None]) -> dict[str, np.ndarray[Any, Any]]:
-    """The arrays; ValueError unless each block has one number, [1], or as many as it has features or powers."""
-    arrays = _numbers(owner, given)
-    if set(arrays) != set(sizes):
-        raise ValueError(f"{owner} must have the blocks {list(sizes)}, got {list(arrays)}")
-    for name, value in arrays.items():
-        if value.shape not in ((1,), (sizes[name],)) or np.isnan(value).any():
-            raise ValueError(f"{owner}[{name!r}] must be one number or one for each column, got shape {value.shape}")
-    return arrays
