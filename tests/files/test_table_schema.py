@@ -64,7 +64,7 @@ def test_the_fit_of_parts_is_that_of_the_table(options):
     found = nb.fit_table(schema, statistics=counted(schema, parts), **options)
     wanted = nb.NaiveBayesClassifier(**options).fit(X, frame()["kind"])
     assert dict(found.likelihoods_) == dict(wanted.likelihoods_)
-    assert_allclose(found.predict_proba(X), wanted.predict_proba(X), rtol=1e-7)
+    assert_allclose(found.predict_proba(X), wanted.predict_proba(X), rtol=1e-8)
     assert found.statistics_.schema is None
     if options == {"temper": False}:
         more = frame(40, seed=4)
@@ -83,6 +83,7 @@ def test_any_split_in_any_order_gives_the_same(most, monkeypatch):
         assert schema.key == whole.key
         assert_same(counted(schema, parts), total)
         found = nb.fit_table(schema, statistics=counted(schema, parts))
+        # the order of the sums decides the last digits, and the search for powers ends where little is to gain
         assert_allclose(found.predict_proba(X), fit.predict_proba(X), rtol=1e-7)
 
 
@@ -111,8 +112,7 @@ def test_weights_count_and_rows_without_are_not_there():
     schema = schema_of(parts, weight="weight")
     found = nb.fit_table(schema, statistics=counted(schema, parts))
     wanted = nb.NaiveBayesClassifier().fit(X, frame()["kind"], weighted["weight"])
-    # rounding that depends on the order moves the last Newton step of the powers
-    assert_allclose(found.predict_proba(X), wanted.predict_proba(X), rtol=1e-7)
+    assert_allclose(found.predict_proba(X), wanted.predict_proba(X), rtol=1e-8)
 
 
 def test_categories_and_classes_that_only_one_part_has():
