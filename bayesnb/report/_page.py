@@ -19,6 +19,7 @@ from rich.cells import cell_len, set_cell_size
 from bayesnb.arrays import _limits as limits
 from bayesnb.comparison._methods import REFERENCE
 from bayesnb.comparison._metrics import METRICS, NUM_BINS
+from bayesnb.files._whole_file import whole_file
 from bayesnb.files.sources._csv import line
 from bayesnb.inspection._dependence import Dependence
 from bayesnb.plots import STYLES, confidence_shares, dependence, learning_curve, reliability
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 def write_report(folder: Path, findings: Findings, summary: Summary) -> tuple[str, ...]:
     """Write the page of a comparison, its pictures and its numbers, and return the names of the files."""
     result, figures = findings.result, draw_figures(findings, summary)
-    for name, figure in figures.items():
-        (folder / name).write_bytes(png(figure, 150))
     rows = [
         {"repeat": repeat, "size": size, "method": method, **numbers_of(cell)}
         for size in result.sizes
@@ -45,9 +44,12 @@ def write_report(folder: Path, findings: Findings, summary: Summary) -> tuple[st
         "results.csv": "".join([line(rows[0]), *(line(row.values()) for row in rows)]),
         "summary.json": json.dumps(summary, indent=2, allow_nan=False, ensure_ascii=False) + "\n",
     }
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8", newline="")
-    return (*texts, *figures)
+    contents = {name: text.encode() for name, text in texts.items()}
+    contents |= {name: png(figure, 150) for name, figure in figures.items()}
+    for name, content in contents.items():
+        with whole_file(folder / name) as handle:
+            handle.write(content)
+    return (*contents,)
 
 
 PNG_WIDTH = slice(16, 20)  # the bytes of a PNG file that hold its width
