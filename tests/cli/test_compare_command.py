@@ -22,6 +22,14 @@ PICTURES = ["dependence.png", "learning_curve.png", "reliability.png"]
 FILES = sorted([*CELLS, *PICTURES, "report.html", "results.csv", "summary.json"])
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c():
+    """Ctrl-C stops the tests' commands where a shell lets jobs in the background ignore it, too."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     return prepare(tmp_path, monkeypatch)
