@@ -114,9 +114,19 @@ def fit(
     "every error]",
 )  # fmt: skip
 @click.option("--keep", metavar="COLUMN", multiple=True, help="A column of DATA to copy, such as id; may be repeated.")
+@click.option(
+    "--robustness", is_flag=True,
+    help="Add a column s_star: how many more rows, whatever they contain, it takes to change the prediction.",
+)  # fmt: skip
 @report_errors
 def predict(
-    model: str, data: str, out: Path | None, class_prior: str | None, costs: Path | None, keep: tuple[str, ...]
+    model: str,
+    data: str,
+    out: Path | None,
+    class_prior: str | None,
+    costs: Path | None,
+    keep: tuple[str, ...],
+    robustness: bool,
 ) -> None:
     """Predict the class of every row of DATA with MODEL, a file that `bayesnb fit` wrote.
 
@@ -135,6 +145,7 @@ def predict(
       bayesnb predict mails.model new.csv --costs costs.csv
       bayesnb predict mails.model new.csv --class-prior ham=.9,spam=.1
       bayesnb predict clicks.model today.parquet --keep id --out scores.parquet
+      bayesnb predict patients.model new.csv --robustness
     """
     from bayesnb.files._predictions import predict_table
     from bayesnb.frames._series import label
@@ -147,7 +158,7 @@ def predict(
     if class_prior is not None:
         classifier = classifier.with_class_prior(_class_prior(class_prior, labels))
     with _warnings():
-        rows = predict_table(classifier, data, keep=keep, costs=table, to=out or sys.stdout)
+        rows = predict_table(classifier, data, keep=keep, costs=table, to=out or sys.stdout, robustness=robustness)
     click.echo(f"{rows:,} rows predicted" + (f" and written to {out}" if out else ""), err=True)
 
 

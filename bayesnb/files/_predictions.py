@@ -21,7 +21,7 @@ from bayesnb.arrays._typing import ArrayLike, ByLabel
 from bayesnb.files._progress import progress
 from bayesnb.files._whole_file import whole_file
 from bayesnb.files.engines._queries import as_lazy
-from bayesnb.files.engines._query_predictions import predict_query
+from bayesnb.files.engines._query_predictions import RECIPE, predict_query
 from bayesnb.files.sources._csv import line
 from bayesnb.files.sources._paths import as_pandas, open_data
 from bayesnb.files.sources._source import RowBatch, Source, at_row, read_ahead
@@ -41,6 +41,7 @@ def predict_table(
     costs: ArrayLike | ByLabel[ByLabel[float]] | None = None,
     to: str | os.PathLike[str] | TextIO | None = None,
     where: str | None = None,
+    robustness: bool = False,
     progress_bar: bool = True,
 ) -> Any:
     """The predictions for all rows of a table of any size, as `bayesnb predict` writes them, in constant memory.
@@ -62,6 +63,8 @@ def predict_table(
         to: A .csv or .parquet file to write, which appears when it is whole; or an open text file, which gets CSV.
         where: "here" to read the rows of a query, as those of all other sources are, also for what has no expression
             in an engine: dependence between columns, words, and draws.
+        robustness: Whether a column `s_star` says how many pseudo-rows of any content would change each prediction:
+            ``clf.robustness``. Rows of a query have it with ``where="here"``.
         progress_bar: Whether to show a progress bar on stderr if that is a terminal.
 
     Returns:
@@ -88,12 +91,16 @@ def predict_table(
         raise DataError(f"where is 'here' to read the rows of a query, or None, got {where!r}")
     labels, table = pa.array(classifier.classes_), None if costs is None else costs_by_label(costs, classifier.classes_)
     probs = [pa.field(f"p({label(value)})", pa.float64()) for value in classifier.classes_.tolist()]
-    own = [pa.field("prediction", labels.type), *probs]
+    own = [pa.field("prediction", labels.type), *probs, *([pa.field("s_star", pa.float64())] if robustness else [])]
+    if robustness and table is not None:
+        raise DataError("s_star is of the most probable class, not of the decision of least cost: give one of the two")
     taken = {field.name for field in own}
     query = as_lazy(source) if where is to is None else None
     if query is not None:
         names = query.collect_schema().names()
         schema.require(names)
+        if robustness:
+            raise DataError(f"s_star has no expression in an engine: {RECIPE}")
         kept = _kept(keep, names, "the query", taken)
         return predict_query(classifier, query, kept, [field.name for field in probs], table)
     rows = open_table(source)
@@ -113,7 +120,8 @@ def predict_table(
         proba = np.asarray(classifier.fit_.predict_proba(X))
         best = proba.argmax(axis=1) if table is None else np.asarray(decide(proba, table).labels)
         cells = [plain_text(batch.rows[field.name]).cast(field.type) for field in fields]
-        arrays = [*cells, labels.take(pa.array(best)), *(pa.array(p, pa.float64()) for p in proba.T)]
+        numbers = [*proba.T, *([classifier.robustness(batch.frame)] if robustness else [])]
+        arrays = [*cells, labels.take(pa.array(best)), *(pa.array(p, pa.float64()) for p in numbers)]
         return pa.RecordBatch.from_arrays(arrays, schema=columns)
 
     found: list[pa.RecordBatch] = []

@@ -238,8 +238,15 @@ class NaiveBayesClassifier(IncrementalClassifier):
         return [self.classes_[own] for own in np.asarray(decide_set(self, X, s, prior=prior).sets)]  # type: ignore[arg-type]
 
     def robustness(self, X: Table, prior: str | None = None) -> Array:
-        """How many pseudo-rows would change the label of each row, [N]: the ``s_star`` of ``nb.robustness``."""
-        return np.asarray(robustness(self, X, prior).s_star)  # type: ignore[arg-type]
+        """How many pseudo-rows would change the label of each row, [N]: the ``s_star`` of ``nb.robustness``.
+
+        By default it is that of the part without dependence, and 0 where this part has another label.
+        """
+        found = robustness(self, X, prior)  # type: ignore[arg-type]
+        s_star = np.asarray(found.s_star)
+        if not found.ignores_dependence:
+            return s_star
+        return np.where(self.classes_[np.asarray(found.labels)] == self.predict(X), s_star, 0.0)
 
     def predict_joint_log_proba(self, X: Table) -> Array:
         """log p(y = k, x), [N, K], including multinomial coefficients."""

@@ -106,6 +106,15 @@ def test_columns_are_copied():
     assert_array_equal(out[["rooms", "label"]], frame[["rooms", "label"]])
 
 
+def test_how_robust_each_prediction_is():
+    fitted()
+    result = run("predict", "m.model", "good.csv", "--robustness", "--out", "o.csv")
+    assert result.exit_code == 0, result.output
+    loaded, frame = nb.load("m.model"), pd.read_csv("good.csv")
+    assert list(pd.read_csv("o.csv").columns) == ["prediction", "p(a)", "p(b)", "s_star"]
+    assert_allclose(pd.read_csv("o.csv")["s_star"], loaded.robustness(frame[loaded.feature_names_in_]), rtol=1e-9)
+
+
 def test_columns_may_stand_in_another_order_and_rows_may_be_unlabelled(place):
     fitted("--target", "label")
     frame = pd.read_csv("good.csv")

@@ -97,6 +97,7 @@ def frame_of_rows():
 FRAME = frame_of_rows()
 USED = ["height", "colour", "flag"]
 CLF = nb.NaiveBayesClassifier(temper=False).fit(FRAME[USED], FRAME["label"])
+MLE = nb.NaiveBayesClassifier(method="mle").fit(FRAME[USED], FRAME["label"])
 NEW = FRAME.sample(frac=1.0, random_state=0).assign(colour=lambda f: f["colour"].where(f.index % 7 > 0, "new"))
 PROBA = ["p(no)", "p(so)", "p(yes)"]
 
@@ -161,6 +162,15 @@ def test_a_query_is_closed_where_a_cell_is_refused():
     with pytest.raises(ValueError, match=r"the query, row [\d,]+: column 'height' holds an infinite number") as error:
         nb.predict_table(CLF, connection.sql(query), where="here")
     assert connection.sql("select count(*) from rows").fetchall() == [(ROWS,)], error  # a reading that goes on locks it
+
+
+@pytest.mark.filterwarnings("ignore:the rows have columns")
+def test_how_robust_each_prediction_is(tmp_path):
+    found = nb.predict_table(CLF, NEW, keep=["id"], robustness=True)
+    check(found.drop(columns="s_star"))
+    assert_allclose(found["s_star"], CLF.robustness(NEW[USED]), rtol=1e-9)
+    nb.predict_table(CLF, NEW, to=tmp_path / "out.csv", robustness=True)
+    assert_allclose(pd.read_csv(tmp_path / "out.csv")["s_star"], found["s_star"], rtol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:the rows have columns")
@@ -248,6 +258,16 @@ def test_only_columns_that_are_not_kept_are_reported():
         ({"source": pl.LazyFrame({"height": [1.0]})}, "the rows have no column 'colour', 'flag', which the model was"),
         ({"source": "nowhere.csv"}, "there is no file 'nowhere.csv'"),
         ({"source": "rows.csv", "to": "rows.csv"}, "'rows.csv' holds the rows, and would be overwritten"),
+        ({"robustness": True, "costs": np.eye(3)}, "not of the decision of least cost: give one of the two"),
+        (
+            {"robustness": True, "source": pl.from_pandas(NEW[USED]).lazy()},
+            "s_star has no expression in an engine: read the rows, nb.predict_table(clf, query, where='here')",
+        ),
+        ({"robustness": True, "classifier": MLE, "to": "out.csv"}, "only an exact posterior says"),
+        (
+            {"robustness": True, "keep": ["s_star"], "source": NEW.assign(s_star=1)},
+            "keep names the column 's_star', as",
+        ),
         ({"classifier": CLF.fit_}, "expected a fitted NaiveBayesClassifier, got a Posterior"),
         ({"classifier": nb.NaiveBayesClassifier()}, "is not fitted yet"),
         (

@@ -241,6 +241,25 @@ def test_missing_cells_and_unseen_codes_drop_their_factor():
     assert_allclose(clf.predict_proba(rows), alone.predict_proba([[5.0]] * 3), atol=1e-12)
 
 
+def test_how_robust_labels_are_and_which_are_left():
+    """XOR: the class depends on a pair of columns, and the part without dependence has other labels for some rows."""
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 2, (60, 2))
+    names = NAMES[np.where(rng.random(60) < 0.1, 1 - (rows[:, 0] ^ rows[:, 1]), rows[:, 0] ^ rows[:, 1])]
+    clf = nb.NaiveBayesClassifier("categorical").fit(rows, names)
+    found, own = nb.robustness(clf, rows), clf.classes_[np.asarray(nb.robustness(clf, rows).labels)]
+    assert found.ignores_dependence
+    agree = own == clf.predict(rows)
+    assert 0 < agree.mean() < 1
+    assert_array_equal(clf.robustness(rows), np.where(agree, found.s_star, 0.0))
+    for s in (0.0, 0.2, 1e6):
+        sets = clf.predict_set(rows, s)
+        assert all(label in some for label, some in zip(own, sets, strict=True))
+        assert_array_equal([len(some) == 1 for some in sets], found.s_star > s)
+    with pytest.raises(ValueError, match=r"only an exact posterior says: .* got ForestPosterior"):
+        nb.NaiveBayesClassifier("categorical", dependence="forest").fit(rows, names).predict_set(rows)
+
+
 def test_pipelines_grids_ensembles_and_calibration():
     grid = GridSearchCV(
         make_pipeline(StandardScaler(), nb.NaiveBayesClassifier()), {"naivebayesclassifier__smoothing": [0.1, 1.0]}
