@@ -46,6 +46,7 @@ EDGE_ROWS = 10_000  # of a stream, in which the edges of bins are found
 LEARNED_RATIOS = 1 << 22  # N (K - 1) F of N rows, from which F powers are learned in a second; from more, a part
 ROWS_A_POWER = 250  # of a part: F powers learned on n rows cost about F / (2 n) nats a new row, so .002
 FEWEST_LEARNED, FEWEST_OF_CLASS = 1000, 50  # rows of a part, and of each of its classes; rarer ones have all theirs
+FEW_ROWS = 100  # and their weight, up to which folds judge forests: of 200 leave-one-out is as good, of 500 better
 LEARNED_BYTES = 1 << 29  # of a part's log ratios in float32, which are copied once
 MOST_PRODUCTS = 10_000_000_000  # n (K - 1) F^2 of powers that are not shared: 10 seconds
 MOST_PAIRS = 20_000_000  # K S^2, for S categories and segments of all columns, of which the default counts pairs

@@ -1,7 +1,8 @@
 """What ``NaiveBayesClassifier`` learns by default: powers, and the shares of parts with dependence in an average.
 
 The parts are the posterior, the same with the "best" forest of dependence, and with "aode". Each learns powers of its
-own from one table of leave-one-out log ratios, and the shares are ``stacking_weights`` from the same rows.
+own from one table of leave-one-out log ratios, and the shares are ``stacking_weights`` from the same rows. Of few rows
+the forests' ratios are those of folds, whose segments and edges have not seen the row either.
 """
 
 from __future__ import annotations
@@ -11,22 +12,26 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import is_sparse
 from bayesnb.arrays._loops import one_blas_thread
 from bayesnb.arrays._placement import Array
+from bayesnb.fits._closed_form import fit_posterior
 from bayesnb.forests._fit import choose_parents
 from bayesnb.forests._layout import Layout, Segments, has_categories, lay_out, segments_of
 from bayesnb.forests._left_out_ratios import left_out_of_each
 from bayesnb.forests._pairs import PairStatistics, count_pairs
-from bayesnb.forests._posterior import ForestPosterior
+from bayesnb.forests._posterior import ForestPosterior, score_forests
 from bayesnb.forests._stacked import COLUMNS, StackedPosterior
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.results._classifier import Posterior
 from bayesnb.results._combine import log_average
 from bayesnb.rows._checks import columns_in
 from bayesnb.rows._labelled_rows import LabelledRows, label_rows
+from bayesnb.rows._part import hash_rows
+from bayesnb.rows._sufficient_statistics import summarise
 from bayesnb.validation._learn_powers import learn_powers
 from bayesnb.validation._ratio_table import count_features, left_out_log_ratios, part_of, softmax
 from bayesnb.validation._stacking import find_shares
@@ -36,6 +41,9 @@ WITHOUT, WITH = 3.0, 2.0
 """The Dirichlet prior of the shares, of the part without dependence and of each with it: before any row is seen half of
 the average has none, and two forms of dependence share the other half.
 """
+
+NUM_FOLDS = 5
+"""Of few rows: ten are as good and cost twice as much."""
 
 Count = Callable[[NaiveBayes, Layout, Segments], PairStatistics]
 """Counts the pairs of rows of a model, of columns in this layout with these segments."""
@@ -78,9 +86,11 @@ def fit_default(
     layout, segments, apart = dependence
     joined = layout.joined(segments)
     pairs = count_pairs(layout, rows, joined) if count is None else count(exact.model, layout, joined)
-    forest = ForestPosterior(exact, pairs, segments=segments, apart=apart)
-    forests = {one: choose_parents(replace(forest, structure=one)) for one in wanted}
-    ratios = left_out_of_each([*forests.values()], some, np.minimum(some.weight(), 1.0))
+    forests = _each(ForestPosterior(exact, pairs, segments=segments, apart=apart), wanted)
+    if max(some.num_rows, exact.statistics.class_counts.sum()) <= limits.FEW_ROWS:  # equal rows may be one of a weight
+        ratios = _ratios_of_folds([*forests.values()], some)
+    else:
+        ratios = left_out_of_each([*forests.values()], some, np.minimum(some.weight(), 1.0))
     nats, found = [softmax(table.joint(powers))[1]], list[tuple[dict[str, Array], Array]]()
     for ratio in ratios:
         with one_blas_thread():
@@ -110,6 +120,30 @@ def fit_default(
         apart=apart,
     )
     return stacked, some.num_rows
+
+
+def _each(forest: ForestPosterior, structures: Sequence[str]) -> dict[str, ForestPosterior]:
+    """The same statistics with each of the structures."""
+    return {one: choose_parents(replace(forest, structure=one)) for one in structures}
+
+
+def _ratios_of_folds(forests: Sequence[ForestPosterior], rows: LabelledRows) -> Array:
+    """The log ratios of rows by forests of the other folds, with segments and edges of their own, [M, N, K].
+
+    Equal rows of a class are in one fold, as is a row with its whole weight: neither order nor repeats matter.
+    """
+    first, structures = forests[0], [forest.structure for forest in forests]
+    equal = pd.DataFrame({"y": rows.labels.y, "hash": hash_rows(rows)}).groupby(["y", "hash"]).ngroup()
+    fold_of = equal.to_numpy() % NUM_FOLDS  # classes one after the other, so that each is in all folds
+    ratios = np.empty((len(forests), rows.num_rows, rows.num_classes))
+    for fold in np.unique(fold_of):
+        own, others = rows.select(fold_of == fold), rows.select(fold_of != fold)
+        fit = fit_posterior(first.posterior.prior, statistics=summarise(others, tables=True))
+        segments = segments_of(replace(first, posterior=fit).families, fit.model.columns)
+        pairs = count_pairs(first.layout, others, first.layout.joined(segments))
+        found = _each(ForestPosterior(fit, pairs, segments=segments, apart=first.apart), structures)
+        ratios[:, fold_of == fold] = score_forests([*found.values()])(own.arrays)
+    return ratios
 
 
 def find_dependence(

@@ -13,9 +13,10 @@ from sklearn.model_selection import StratifiedKFold
 import bayesnb as nb
 from bayesnb.arrays import _limits as limits
 from bayesnb.rows._labelled_rows import label_rows
-from bayesnb.validation._default import fit_default
+from bayesnb.rows._part import hash_rows
+from bayesnb.validation._default import NUM_FOLDS, fit_default
 from bayesnb.validation._ratio_table import part_of
-from tests.forests.stacked import KINDS, STRUCTURES, N, Y, learn, rows_of, stacked
+from tests.forests.stacked import BLOCKS, FAMILIES, KINDS, STRUCTURES, N, Y, learn, rows_of, stacked
 
 MODEL = nb.NaiveBayes({"numbers": nb.Normal(), "kinds": nb.Categorical(3)})
 X = rows_of("categories")
@@ -88,6 +89,32 @@ def test_a_part_of_the_rows_speaks_for_all(monkeypatch):
         order = np.random.default_rng(seed).permutation(N)
         again = learn(exact, {name: x[order] for name, x in X.items()}, Y[order])
         assert_allclose(again.predict_proba(X), fit.predict_proba(X), rtol=1e-7)
+
+
+@pytest.mark.parametrize("names", [("numbers",), ("kinds", "words")])
+def test_forests_of_few_rows_are_judged_by_folds(names):
+    """By fits to the other folds, which find their segments and edges anew; the columns' terms leave one row out."""
+    prior = nb.NaiveBayes({name: FAMILIES[name] for name in names}, num_classes=3)
+    rows, y = {name: BLOCKS[name][:30] for name in names}, Y[:30]
+    fit = learn(nb.fit_posterior(prior, rows, y), rows, y)
+    labelled = label_rows(fit.model, rows, y)
+    fold_of = np.empty(30, int)
+    fold_of[np.lexsort((hash_rows(labelled), y))] = np.arange(30) % NUM_FOLDS
+    for m, (structure, part) in enumerate(fit.forests.items(), start=1):
+        nats, found = np.empty(30), set()
+        for n in range(30):
+            row, rest = labelled.select([n]).arrays, labelled.select(np.arange(30) != n)
+            others = labelled.select(fold_of != fold_of[n])
+            columns = nb.fit_posterior(fit.prior, rest.arrays, rest.labels.y)
+            forest = nb.fit_forests(fit.prior, others.arrays, others.labels.y, structure=structure)
+            ratio = forest.log_joint(row) - forest.posterior.log_joint(row)
+            own = {"length_exponents": part.posterior.length_exponents, "class_power": part.posterior.class_power}
+            joint = columns.with_powers(part.posterior.powers, **own).predict_log_proba(row) + part.power * ratio
+            nats[n] = np.logaddexp.reduce(joint[0]) - joint[0, y[n]]
+            found.add(str((forest.segments, forest.parents)))
+        assert_allclose(fit.log_losses[m], nats.mean(), rtol=1e-6)
+        assert structure == "aode" or len(found) > 1
+        assert part.power > 0.1 or "words" in names
 
 
 def _apart():
