@@ -26,8 +26,8 @@ from bayesnb.families import Categorical, Histogram, MultivariateNormal
 from bayesnb.families._tied_columns import TiedColumns
 from bayesnb.fits._em import has_unlabelled
 from bayesnb.fits._nuts import HierarchicalDraws
+from bayesnb.frames._display_names import check_list, check_lists
 from bayesnb.inspection._compare_evidence import density_share
-from bayesnb.inspection._display_names import check_list, check_lists
 from bayesnb.model._declarations import fill_hyperpriors, sample_hyperparameters
 from bayesnb.model._naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics._log_prob import logsumexp

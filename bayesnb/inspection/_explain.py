@@ -31,7 +31,7 @@ from bayesnb.fits._averaged import AveragedPosterior
 from bayesnb.fits._bootstrap import Bootstrap
 from bayesnb.forests._posterior import ForestPosterior
 from bayesnb.forests._stacked import StackedPosterior
-from bayesnb.inspection import _display_names as names
+from bayesnb.frames import _display_names as names
 from bayesnb.inspection._explanation import Explanation, ExplanationIntervals
 from bayesnb.model._naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics import _dirichlet as dirichlet

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.special
 
 from bayesnb.arrays._typing import Array
-from bayesnb.inspection._display_names import class_index
+from bayesnb.frames._display_names import class_index
 from bayesnb.results._intervals import Interval
 
 if TYPE_CHECKING:

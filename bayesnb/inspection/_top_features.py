@@ -38,7 +38,7 @@ from bayesnb.families import (
 from bayesnb.families._base import Family, Params
 from bayesnb.families._tied_columns import TiedColumns
 from bayesnb.families.parts._bins import centres_of
-from bayesnb.inspection import _display_names as names
+from bayesnb.frames import _display_names as names
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.numerics import _covariances as covariances
 from bayesnb.results._classifier import Classifier, PointEstimate, Posterior, class_probs

@@ -12,8 +12,8 @@ from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._placement import Array
 from bayesnb.fits._averaged import FeatureInclusion
 from bayesnb.forests._posterior import ForestPosterior
+from bayesnb.frames._display_names import check_column_names
 from bayesnb.inspection._dependence import Dependence
-from bayesnb.inspection._display_names import check_column_names
 from bayesnb.inspection._explanation import Explanation
 from bayesnb.plots._style import AGAINST, FOR, NEUTRAL, escape_dollars, heading, name_lines, shorten
 

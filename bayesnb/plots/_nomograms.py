@@ -15,7 +15,7 @@ from scipy.special import expit, logit
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._placement import Array
 from bayesnb.arrays._typing import Estimator, FeatureNames, Table
-from bayesnb.inspection import _display_names as names
+from bayesnb.frames import _display_names as names
 from bayesnb.inspection._compare_evidence import is_continuous
 from bayesnb.inspection._explain import explain, without_dependence
 from bayesnb.inspection._explanation import Explanation

@@ -29,7 +29,7 @@ from bayesnb.families._base import Params
 from bayesnb.families._tied_columns import TiedColumns
 from bayesnb.families.parts._bins import log_density_inside
 from bayesnb.families.priors import _segments as segments
-from bayesnb.inspection import _display_names as names
+from bayesnb.frames import _display_names as names
 from bayesnb.inspection._arviz import site_labels
 from bayesnb.inspection._compare_evidence import is_continuous
 from bayesnb.plots._style import class_colour, class_hatch, class_line, name_lines, shorten, tidy

@@ -10,7 +10,7 @@ import numpy as np
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._placement import Array, fill_masked, without_mask
 from bayesnb.arrays._typing import FeatureNames, LabelsLike, Rows
-from bayesnb.inspection import _display_names as names
+from bayesnb.frames import _display_names as names
 from bayesnb.plots._nomograms import complete_rows
 from bayesnb.plots._parameters import require_block
 from bayesnb.plots._style import MARKERS, class_colour, escape_dollars, shorten

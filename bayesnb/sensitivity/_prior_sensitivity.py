@@ -15,7 +15,7 @@ from bayesnb.arrays._compute import compute, compute_in_threads, compute_rows
 from bayesnb.arrays._placement import Node, promote_dtypes, pytree
 from bayesnb.arrays._typing import Array, Rows
 from bayesnb.fits._empirical import EmpiricalPosterior
-from bayesnb.inspection import _display_names as names
+from bayesnb.frames import _display_names as names
 from bayesnb.results._classifier import Posterior
 from bayesnb.results._combine import raise_class_probs
 from bayesnb.results._unwrap import unwrap_pipeline
