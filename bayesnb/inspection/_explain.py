@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import singledispatch
+from functools import partial, singledispatch
 from typing import Any, NamedTuple
 
 import jax
@@ -44,6 +44,7 @@ from bayesnb.results._draws import Draws
 from bayesnb.results._unwrap import unwrap_pipeline
 from bayesnb.rows import _arguments as arguments
 from bayesnb.rows._checks import columns_in, count_rows
+from bayesnb.sensitivity._robustness import Robustness, robustness
 
 DEPENDENCE = "dependence"
 """The name of the term of forests."""
@@ -68,7 +69,7 @@ def explain(
     block is one term, and so is a Multinomial block in an average over subsets of features. A missing cell adds 0. For
     a tempered fit the class prior and the terms are multiplied by its powers. Forests of dependence, as
     ``NaiveBayesClassifier`` has by default, add one term, ``dependence``, to those of the posterior: what is left of
-    the log odds of the prediction.
+    the log odds of the prediction. A last sentence says what it would take to change the decision (``robustness``).
 
     With ``key`` there are equal-tailed credible intervals of the contributions given the parameters theta, over draws:
     w_f (log p(x_f | k, theta) - log p(x_f | j, theta)). The exact predictive averages p over theta, so a contribution
@@ -79,8 +80,7 @@ def explain(
     them are infinite. Everything is computed on the host in float64.
 
     Args:
-        fit: A ``PointEstimate``, ``Posterior`` or ``AveragedPosterior``; or a ``NaiveBayesClassifier``, or a
-            ``Pipeline`` that ends with one, which have names.
+        fit: A ``PointEstimate``, ``Posterior`` or ``AveragedPosterior``; or an estimator or pipeline, which has names.
         X: Rows as in the fit; for a ``Pipeline`` what its first step takes, such as texts.
         against: The class that the others are compared with, a number or a name.
         level: The probability inside an interval.
@@ -105,6 +105,7 @@ def explain(
           fever = 1       -0.405
           log odds        +0.693
           P(ill) = 0.6667
+          0.80 more rows would make well as probable as ill: all labelled well with cough = 1, fever = 1
     """
     whole, rows, known = unwrap_pipeline(fit, X)
     found = without_dependence(whole)
@@ -148,7 +149,17 @@ def explain(
         feature_names=tuple(name for part in features.values() for name in part),
         value_names=names.check_value_names(own_values, found.model.families, columns, features),
         blocks=blocks,
+        robustness=partial(_robustness, whole, arrays),
     )
+
+
+def _robustness(fit: Any, arrays: dict[str, Array], row: int) -> Robustness | None:
+    """How robust the decision of a checked row is; None for a fit that does not say."""
+    cells = {block: x[[row]] for block, x in arrays.items()}
+    try:
+        return robustness(fit, cells["x"] if fit.model.single else cells)
+    except ValueError:
+        return None
 
 
 def without_dependence(fit: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -15,6 +15,7 @@ import scipy.special
 from bayesnb.arrays._typing import Array
 from bayesnb.frames._display_names import class_index
 from bayesnb.results._intervals import Interval
+from bayesnb.sensitivity._robustness import Robustness
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,6 +79,7 @@ class Explanation:
         feature_names: F names.
         value_names: The names of the codes 0, 1, ... of a feature, by its name.
         blocks: The positions of each block's features.
+        robustness: ``nb.robustness`` of a row by its number, which ``change`` tells; None of a fit that has none.
 
     Example:
         >>> import bayesnb as nb
@@ -100,6 +102,7 @@ class Explanation:
     feature_names: tuple[str, ...]
     value_names: Mapping[str, Sequence[object]]
     blocks: dict[str, slice]
+    robustness: Callable[[int], Robustness | None]
 
     @cached_property
     def log_odds(self) -> Array:
@@ -143,8 +146,35 @@ class Explanation:
         k = self.of_row(row, of)
         return Contribution("log odds", math.nan, float(self.log_odds[row, k]), *self._ends("log_odds", row, k))
 
+    def change(self, row: int = 0) -> str:
+        """What would have to be in how many more rows to change the decision of a row, in one sentence: ``robustness``.
+
+        Empty for fits that have none, and where the part of one without dependence decides otherwise. Of cells that
+        would be repeated, the three that speak most for the decision are named.
+        """
+        self.of_row(row)
+        found, best = self.robustness(row), int(self.log_odds[row].argmax())
+        if found is None or found.labels[0] != best or found.s_star[0] == 0 or len(self.class_names) == 1:
+            return ""
+        s, other, share = float(found.s_star[0]), int(found.rivals[0]), float(found.support[0])
+        one, rival = self.class_names[best], self.class_names[other]
+        more, alone = f"{s:,.{0 if s >= 100 else 2}f} more rows", "without dependence, " * found.ignores_dependence
+        if not found.exact or math.isinf(s):
+            rows = "more rows" if math.isinf(s) else f"up to {more}"
+            first = f"rows labelled {rival} and like this one come nearest to changing that"
+            return f"{alone}{one} stays the most probable class whatever {rows} contain; {first}"
+        seen = np.flatnonzero(~np.isnan(self.values[row]))
+        nats = self.contributions[row, best, seen] - self.contributions[row, other, seen]
+        shown = [self._feature(row, best, f).label for f in seen[np.argsort(-nats, kind="stable")[:3]]]
+        cells = f" with {', '.join(shown)}" if shown else ""
+        cells += " and the other cells of this row" if len(seen) > len(shown) else ""
+        contents = {f"labelled {rival}{cells}": share, f"labelled {one} and unlike this row in all cells": 1.0 - share}
+        told = [f"{part:.0%} {what}" for what, part in contents.items() if part >= 0.005]
+        told = [f"all {what}" for what, part in contents.items() if part > 0.995] or told
+        return f"{alone}{more} would make {rival} as probable as {one}: {' and '.join(told)}"
+
     def table(self, row: int = 0, count: int = 10, of: int | str | None = None) -> str:
-        """``parts`` and ``total`` as text; arguments as for ``top``."""
+        """``parts``, ``total`` and ``change`` as text; arguments as for ``top``."""
         k, total = self.of_row(row, of), self.total(row, of)
         level = f", {self.level:.3g} intervals" if self.level else ""
         parts = [*self.parts(row, count, of), total]
@@ -154,7 +184,9 @@ class Explanation:
             ends = "" if math.isnan(part.low) else f"  [{part.low:+.3f}, {part.high:+.3f}]"
             text.append(f"  {part.label:{width}}  {part.log_odds:+9.3f}{ends}")
         alone = "" if len(self.class_names) == 2 else " of the two"
-        return "\n".join([*text, f"  P({self.class_names[k]}){alone} = {scipy.special.expit(total.log_odds):.4g}"])
+        text.append(f"  P({self.class_names[k]}){alone} = {scipy.special.expit(total.log_odds):.4g}")
+        change = self.change(row)
+        return "\n".join([*text, *([f"  {change}"] if change else [])])
 
     def to_frame(self) -> pd.DataFrame:
         """The ``parts`` of each row and of each class but ``against``, a line each: `row`, `class`, and the fields of
@@ -176,7 +208,9 @@ class Explanation:
         lines = [(part.label, part.log_odds, part.low, part.high) for part in parts]
         table = pd.DataFrame(lines, columns=["part", "log odds", "low", "high"]).dropna(axis=1, how="all")
         title = escape("\n".join(repr(self).split("\n")[:2]))
-        return f"<pre>{title}</pre>{table.to_html(index=False, na_rep='', float_format='{:+.3f}'.format)}"
+        change = self.change() if lines else ""
+        shown = table.to_html(index=False, na_rep="", float_format="{:+.3f}".format)
+        return f"<pre>{title}</pre>{shown}{change and f'<p>{escape(change)}</p>'}"
 
     def __repr__(self) -> str:
         """The sizes, and the strongest contributions of the first row."""

@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import bayesnb as nb
 from bayesnb.arrays import _limits as limits
 from bayesnb.cli import main
+from bayesnb.inspection._explain import explain
 
 ROWS = [
     f"{'yes' if i % 3 else 'no'},{('red', 'green', 'blue')[i * 5 % 3]},{i * 0.37 % 3:.2f},{i % 4},{'ab'[i % 5 < 2]}"
@@ -162,6 +163,8 @@ def test_explained_parts_add_up_to_the_prediction():
     assert sum(nats.values()) == pytest.approx(total, abs=5e-3)
     assert set(nats) == {"class", "flag", "colour", "height", "rooms", "dependence"}
     assert "intervals" not in result.stdout
+    assert explain(loaded, row).change() in result.stdout
+    assert "stays the most probable class whatever up to" in result.stdout
 
 
 def test_parts_without_dependence_have_intervals():

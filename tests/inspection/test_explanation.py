@@ -1,5 +1,7 @@
 """Explanations as frames and as HTML hold all parts."""
 
+import pickle
+import re
 from xml.etree import ElementTree
 
 import numpy as np
@@ -41,3 +43,61 @@ def test_html_is_escaped_and_holds_the_parts():
     shown = [*found.parts(count=5), found.total()]
     assert cells == [cell for part in shown for cell in (part.label, f"{part.log_odds:+.3f}")]
     assert "&lt;b&gt; = &lt;" in text
+
+
+RNG = np.random.default_rng(1)
+LABELS = np.repeat([0, 1], [40, 5])
+CELLS = (RNG.random((45, 4)) < np.where(LABELS, 0.7, 0.3)[:, None]) * 1.0
+FLAGS = nb.NaiveBayes(nb.Bernoulli(a=4.0, b=1.0))
+
+
+def test_what_is_told_changes_the_decision():
+    """A refit with the rows of the sentence makes two classes equally probable."""
+    found = explain(nb.fit_posterior(FLAGS, CELLS, LABELS), CELLS, class_names=["well", "ill"])
+    shares = set()
+    for row, cells in enumerate(CELLS):
+        words = re.fullmatch(r"([\d.]+) more rows would make (\w+) as probable as (\w+): (.*)", found.change(row))
+        s, (rival, one) = float(words[1]), (found.class_names.index(words[k]) for k in (2, 3))
+        told = {
+            label: 1.0 if part == "all" else float(part[:-1]) / 100
+            for part, label in re.findall(r"(all|\d+%) labelled (\w+)", words[4])
+        }
+        share = told.get(words[2], 0.0)
+        more = np.stack([cells, 1.0 - cells])
+        weights = np.append(np.ones(45), [share * s, (1.0 - share) * s])
+        refit = nb.fit_posterior(
+            FLAGS, np.vstack([CELLS, more]), np.append(LABELS, [rival, one]), sample_weight=weights
+        )
+        assert_allclose(refit.predict_proba(cells[None]), [[0.5, 0.5]], atol=0.01)
+        shares.add(share)
+        assert sum(f"x[{d}] = {cells[d]:g}" in words[4] for d in range(4)) == 3
+        assert "and the other cells of this row" in words[4]
+    assert len(shares) > 1
+
+
+@pytest.mark.parametrize(
+    ("fit", "words"),
+    [
+        (
+            nb.fit_posterior(nb.NaiveBayes(nb.Normal()), CELLS, LABELS),
+            r"ill stays the most probable class whatever up to [\d.]+ more rows contain; rows labelled well .*",
+        ),
+        (nb.fit_map(FLAGS, CELLS, LABELS), ""),
+        (nb.fit_posterior(nb.NaiveBayes(nb.MultivariateNormal()), CELLS, LABELS), ""),
+    ],
+)
+def test_bounds_and_fits_without_them(fit, words):
+    found = pickle.loads(pickle.dumps(explain(fit, CELLS[-2:], class_names=["well", "ill"])))
+    assert re.fullmatch(words, found.change(-1))
+    assert found.change(0) in found.table()
+    assert found.change(0) in found._repr_html_()
+    assert ("more rows" in found.table()) == ("<p>" in found._repr_html_()) == bool(words)
+
+
+def test_dependence_is_said_to_be_left_out():
+    clf = NaiveBayesClassifier("categorical").fit(CELLS, LABELS)
+    found = explain(clf, CELLS[:1])
+    assert found.change().startswith("without dependence, ")
+    assert f"<p>{found.change()}</p>" in found._repr_html_()
+    apart = explain(NaiveBayesClassifier("categorical", dependence="aode").fit(CELLS, LABELS), CELLS[:1])
+    assert apart.change() == ""
