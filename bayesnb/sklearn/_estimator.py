@@ -123,6 +123,8 @@ class NaiveBayesClassifier(IncrementalClassifier):
     """Rows of ``partial_fit`` from which powers are learned."""
     _num_learned = 0
     """The number of rows from which powers were learned; 0 for none."""
+    _has_too_many_pairs = False
+    """Whether dependence was wanted, and left out as columns have too many pairs."""
 
     _rows, _learn = check_rows, learn_rows
 
@@ -318,9 +320,8 @@ class NaiveBayesClassifier(IncrementalClassifier):
     def learned_(self) -> Learned:
         """What the fit learned besides the posterior: its parts, and powers of the columns."""
         check_is_fitted(self, "fit_")
-        wanted = self.method == "default" and self.temper is None and self.dependence is not False
-        wanted = wanted and not isinstance(self.likelihoods, NaiveBayes)
-        return describe_learned(self.fit_, self.schema_.names_by_block, self._num_learned, dependence=wanted)
+        learned = self._num_learned, self._has_too_many_pairs
+        return describe_learned(self.fit_, self.schema_.names_by_block, *learned)
 
     @property
     def missing_evidence_(self) -> dict[str, float]:
@@ -382,7 +383,8 @@ class NaiveBayesClassifier(IncrementalClassifier):
             options = {"key": key, "num_samples": self.num_samples, "progress_bar": False}
         weight = settings.weight_by_class(self.class_weight, classes)
         fit: Any = settings.FITS[self.method](model, statistics=statistics.named(None), **options)
-        fit, num_learned = settings.learn(fit, learned, rows.given if rows is not None else ())
+        fit, num_learned, too_many = settings.learn(fit, learned, rows.given if rows is not None else ())
         fit = fit if weight is None else settings.weigh_classes(fit, weight)
         self.classes_, self.schema_, self.statistics_ = classes, schema, statistics.named(names_of(classes))
-        self.fit_, self.prior_of_fit_, self._num_learned = fit, self.class_prior, num_learned
+        self.fit_, self.prior_of_fit_ = fit, self.class_prior
+        self._num_learned, self._has_too_many_pairs = num_learned, too_many

@@ -12,7 +12,6 @@ from bayesnb.families._views import by_view, shares
 from bayesnb.forests._posterior import ForestPosterior
 from bayesnb.forests._stacked import StackedPosterior
 from bayesnb.results._classifier import Classifier, Posterior
-from bayesnb.validation._default import has_too_many_pairs
 
 
 class Part(NamedTuple):
@@ -56,9 +55,9 @@ class Learned(NamedTuple):
 
 
 def describe_learned(
-    fit: Classifier, names: Mapping[str, Sequence[str]], num_learned: int, *, dependence: bool
+    fit: Classifier, names: Mapping[str, Sequence[str]], num_learned: int, has_too_many_pairs: bool
 ) -> Learned:
-    """What a fit of columns with these names, by block, learned from so many rows; ``dependence`` if it was wanted."""
+    """What a fit of columns with these names, by block, learned from so many rows, and why not more."""
     posterior: Any = fit.posterior if isinstance(fit, ForestPosterior) else fit
     if not isinstance(posterior, Posterior) or posterior.powers is None:
         return Learned("", {}, {})
@@ -71,7 +70,7 @@ def describe_learned(
             said.append(f"{views} views of {_counted(len(names[block]), 'number')}")
     if isinstance(fit, StackedPosterior | ForestPosterior):
         said.append("dependence")
-    elif dependence and num_learned and has_too_many_pairs(posterior, num_learned):
+    elif has_too_many_pairs:
         said.append("no dependence as its pairs are too many")
     if num_learned:
         total = round(float(np.sum(np.asarray(posterior.statistics.class_counts))))

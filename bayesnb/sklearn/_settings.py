@@ -296,10 +296,11 @@ def _by_feature(sizes: Mapping[str, int], num_rows: int, num_classes: int, spars
     return frozenset(block for block, size in found.items() if size == sizes[block])
 
 
-def learn(fit: Any, learned: Plan | Classifier, rows: tuple[Any, ...]) -> tuple[Any, int]:
-    """The fit with what is planned, and on how many of its rows it was learned; or with the powers of an earlier fit.
+def learn(fit: Any, learned: Plan | Classifier, rows: tuple[Any, ...]) -> tuple[Any, int, bool]:
+    """The fit with what is planned, or with the powers of an earlier fit.
 
-    An earlier fit that kept no rows has counted no pairs with the new ones, so that its forests are left out.
+    And on how many of its rows it was learned, and whether its columns have too many pairs for dependence. An earlier
+    fit that kept no rows has counted no pairs with the new ones, so that its forests are left out.
     """
     if isinstance(learned, Classifier):
         if isinstance(learned, StackedPosterior | ForestPosterior):
@@ -310,11 +311,11 @@ def learn(fit: Any, learned: Plan | Classifier, rows: tuple[Any, ...]) -> tuple[
             )
         earlier: Any = learned.posterior if isinstance(learned, ForestPosterior) else learned
         names = ("powers", "length_exponents", "class_power") if has_powers(learned) else ()
-        return replace(fit, **{name: getattr(earlier, name) for name in names}), 0
+        return replace(fit, **{name: getattr(earlier, name) for name in names}), 0, False
     if learned.powers is False or not rows:
-        return fit, 0
+        return fit, 0, False
     if learned.powers is True:
-        return temper_fitted(fit, *rows, per_feature=False)
+        return *temper_fitted(fit, *rows, per_feature=False), False
     return fit_default(fit, *rows, by_feature=learned.powers, structures=learned.parts, count=learned.count_pairs)
 
 

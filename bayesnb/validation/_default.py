@@ -58,10 +58,10 @@ def fit_default(
     by_feature: Collection[str],
     structures: Sequence[str],
     count: Count | None = None,
-) -> tuple[Any, int]:
+) -> tuple[Any, int, bool]:
     """The posterior with powers, learned on rows that are known to be its own or a part; averaged with forests.
 
-    And on how many rows the powers were learned.
+    And on how many rows the powers were learned, and whether forests are left out as columns have too many pairs.
 
     Args:
         exact: The posterior.
@@ -80,10 +80,12 @@ def fit_default(
         powers, groups = learn_powers(split_groups(exact, table))
     posterior = with_powers(exact, table.sizes, powers, words)
     wanted = [structure for structure in structures if structure != COLUMNS]
-    dependence = find_dependence(exact, rows, some.num_rows) if wanted and rows.num_rows else None
+    dependence = find_dependence(exact, rows) if wanted and rows.num_rows else None
     if dependence is None:
-        return posterior, some.num_rows
+        return posterior, some.num_rows, False
     layout, segments, apart = dependence
+    if _has_too_many_pairs(rows, layout, segments, some.num_rows):
+        return posterior, some.num_rows, True
     joined = layout.joined(segments)
     pairs = count_pairs(layout, rows, joined) if count is None else count(exact.model, layout, joined)
     forests = _each(ForestPosterior(exact, pairs, segments=segments, apart=apart), wanted)
@@ -100,7 +102,7 @@ def fit_default(
     if COLUMNS not in structures:
         (structure,) = wanted
         own, power = found[0]
-        return replace(forests[structure], posterior=replace(posterior, powers=own), power=power), some.num_rows
+        return replace(forests[structure], posterior=replace(posterior, powers=own), power=power), some.num_rows, False
     shares = find_shares(np.stack(nats, axis=1), table.weight, [WITHOUT, *[WITH] * len(wanted)])
     losses = np.column_stack([*nats, -log_average([-one for one in nats], shares)])
     stacked = StackedPosterior(
@@ -119,7 +121,7 @@ def fit_default(
         segments=segments,
         apart=apart,
     )
-    return stacked, some.num_rows
+    return stacked, some.num_rows, False
 
 
 def _each(forest: ForestPosterior, structures: Sequence[str]) -> dict[str, ForestPosterior]:
@@ -146,12 +148,10 @@ def _ratios_of_folds(forests: Sequence[ForestPosterior], rows: LabelledRows) -> 
     return ratios
 
 
-def find_dependence(
-    fit: Posterior, rows: LabelledRows, num_left_out: int
-) -> tuple[Layout, Segments, tuple[str, ...]] | None:
+def find_dependence(fit: Posterior, rows: LabelledRows) -> tuple[Layout, Segments, tuple[str, ...]] | None:
     """The layout and the segments of columns that may depend on each other, and the blocks that stand apart.
 
-    None where dependence cannot be, or is not affordable. Sparse blocks stand apart, as do those whose classes share
+    None where dependence cannot be. Sparse blocks stand apart, as do those whose classes share
     parameters.
     """
     given: Any = fit.model.families
@@ -159,23 +159,14 @@ def find_dependence(
     apart = tuple(name for name in given if name in shared or is_sparse(rows.arrays[name]))
     families = {name: family for name, family in given.items() if name not in apart}
     segments = segments_of(families, fit.model.columns)
-    others = [name for name, family in families.items() if not has_categories(family)]
-    width = sum(rows.arrays[name].shape[1] for name in others)
-    affordable = _are_affordable(rows.num_classes, segments, width, num_left_out)
     layout = lay_out(families, {name: columns_in(family, rows.arrays[name]) for name, family in families.items()})
     possible = (len(segments) > 1 and any(len(one) > 1 for one in segments)) or layout.count(layout.reals) > 1
-    return (layout, segments, apart) if affordable and possible else None
+    return (layout, segments, apart) if possible else None
 
 
-def has_too_many_pairs(fit: Posterior, num_left_out: int) -> bool:
-    """Whether the columns with categories alone have more pairs than are affordable."""
-    families = {name: family for name, family in fit.model.families.items() if has_categories(family)}
-    return not _are_affordable(
-        len(fit.statistics.class_counts), segments_of(families, fit.model.columns), 0, num_left_out
-    )
-
-
-def _are_affordable(num_classes: int, segments: Segments, width: int, num_left_out: int) -> bool:
+def _has_too_many_pairs(rows: LabelledRows, layout: Layout, segments: Segments, num_left_out: int) -> bool:
+    """Whether counting pairs of these columns, or leaving so many rows out of them, is not affordable."""
     num_labels = sum(map(len, segments))
-    counted = num_classes * num_labels * (num_labels + width) <= limits.MOST_PAIRS
-    return counted and num_left_out * len(segments) ** 2 <= limits.MOST_PAIR_RATIOS
+    width = sum(rows.arrays[name].shape[1] for name in (*layout.reals, *layout.others))
+    counted = rows.num_classes * num_labels * (num_labels + width)
+    return counted > limits.MOST_PAIRS or num_left_out * len(segments) ** 2 > limits.MOST_PAIR_RATIOS

@@ -63,7 +63,7 @@ def test_each_row_is_its_method_on_the_same_rows(pair):
     }
     views = {**model.families, "numeric": Views(Normal(), NormalScores(), Histogram())}
     seen = fit_posterior(NaiveBayes(views, num_classes=model.num_classes), X, y)
-    fits["default"], _ = fit_default(seen, X, y, None, by_feature=views, structures=("columns", "best", "aode"))
+    fits["default"], *_ = fit_default(seen, X, y, None, by_feature=views, structures=("columns", "best", "aode"))
     found = {method: fit.predict_log_proba(X_test) for method, fit in fits.items()}
     Z, Z_test = one_hot_and_standardised(X, X), one_hot_and_standardised(X_test, X)
     found["logistic regression"] = LogisticRegression(max_iter=1000).fit(Z, y).predict_log_proba(Z_test)

@@ -38,11 +38,22 @@ def test_powers_are_those_of_columns_and_their_views():
 
 
 @pytest.mark.parametrize("most", ["MOST_PAIRS", "MOST_PAIR_RATIOS"])
-def test_it_is_said_that_pairs_are_too_many(monkeypatch, most):
+def test_it_is_said_that_pairs_are_too_many(monkeypatch, tmp_path, most):
+    """Those of columns that can depend: numbers beside categories can, sparse flags cannot, however many they are."""
     monkeypatch.setattr(limits, most, 10)
-    said = [nb.NaiveBayesClassifier(dependence=how).fit(FRAME, Y).learned_.summary for how in (None, False)]
-    learned = "3 views of 2 numbers, {}powers learned on 90 of 90 rows"
-    assert said == [learned.format("no dependence as its pairs are too many, "), learned.format("")]
+    fits = [nb.NaiveBayesClassifier(dependence=how).fit(FRAME, Y) for how in (None, False)]
+    nb.save(fits[0], tmp_path / "fit.nb")
+    said = [fit.learned_.summary for fit in (*fits, nb.load(tmp_path / "fit.nb"))]
+    many, learned = (
+        "no dependence as its pairs are too many, ",
+        "3 views of 2 numbers, {}powers learned on 90 of 90 rows",
+    )
+    assert said == [learned.format(many), learned.format(""), learned.format(many)]
+    monkeypatch.setattr(limits, "MOST_PAIRS", 40)  # 3 x 3 x 3 of the categories, 3 x 3 x 5 with both columns of numbers
+    fit = nb.NaiveBayesClassifier({"a": "normal", "b": "categorical", "d": "normal"}).fit(FRAME[["a", "b", "d"]], Y)
+    assert fit.learned_.summary == many + "powers learned on 90 of 90 rows"
+    flags = scipy.sparse.csr_array(RNG.random((N, 6)) < 0.3, dtype=float)
+    assert nb.NaiveBayesClassifier("bernoulli").fit(flags, Y).learned_.summary == "powers learned on 90 of 90 rows"
 
 
 def test_columns_of_a_block_share_its_power():

@@ -76,7 +76,7 @@ def test_a_part_of_the_rows_speaks_for_all(monkeypatch):
     for name, value in {"LEARNED_RATIOS": 1, "ROWS_A_POWER": 4, "FEWEST_LEARNED": 10, "FEWEST_OF_CLASS": 5}.items():
         monkeypatch.setattr(limits, name, value)
     exact = nb.fit_posterior(MODEL, X, Y)
-    fit, num_learned = fit_default(exact, X, Y, None, by_feature=[*X], structures=STRUCTURES)
+    fit, num_learned, _ = fit_default(exact, X, Y, None, by_feature=[*X], structures=STRUCTURES)
     part = part_of(exact, label_rows(exact.model, X, Y), 6)
     assert num_learned == part.num_rows < 40
     assert_array_equal(fit.pairs.reals.count[:, 2, 2], np.bincount(Y, ~np.isnan(X["numbers"][:, 2])))
@@ -134,7 +134,7 @@ def test_a_block_without_pairs_leaves_the_dependence_between_other_columns(kind)
     others = nb.NaiveBayes({"numbers": nb.Normal(), "kinds": nb.Categorical(3)})
     model, rows = nb.NaiveBayes({"numbers": nb.Normal(), "block": family, "kinds": nb.Categorical(3)}), {"block": cells}
     exact = nb.fit_posterior(model, X | rows, Y)
-    fit, _ = fit_default(exact, X | rows, Y, None, by_feature=["kinds", "numbers"], structures=STRUCTURES)
+    fit, *_ = fit_default(exact, X | rows, Y, None, by_feature=["kinds", "numbers"], structures=STRUCTURES)
     assert fit.apart == ("block",)
     alone = nb.fit_posterior(nb.NaiveBayes({"block": family}), rows, Y)
     for structure, part in fit.forests.items():

@@ -258,7 +258,7 @@ def _is_of(value: Any, kind: Any) -> bool:
 
 def _estimator(params: dict[str, Any], learned: dict[str, Any]) -> Any:
     learned.pop("n_features_in_", None)  # of version 0.1.0
-    if not set(LEARNED[:-3]) <= set(learned) <= set(LEARNED):
+    if not set(LEARNED[:4]) <= set(learned) <= set(LEARNED):
         raise ValueError(f"an estimator has the attributes {', '.join(LEARNED)}, got {', '.join(learned)}")
     _require_types("NaiveBayesClassifier", NaiveBayesClassifier, learned)
     estimator = NaiveBayesClassifier(**renew_params(params, learned["schema_"], learned["fit_"]))

@@ -21,9 +21,13 @@ from bayesnb.sklearn._estimator import NaiveBayesClassifier
 from bayesnb.sklearn._kept_rows import KeptRows
 from bayesnb.sklearn._settings import has_views, require, require_dependence, require_temper, specification
 
-LEARNED = ("classes_", "schema_", "statistics_", "fit_", "feature_names_in_", "_declared", "_num_learned")
-"""Attributes of a fitted estimator, besides its parameters: names of columns if they have any, whether classes were
-declared, and from how many rows powers were learned. Rows that ``partial_fit`` keeps stand apart, if at all."""
+LEARNED = (
+    *("classes_", "schema_", "statistics_", "fit_"),
+    *("feature_names_in_", "_declared", "_num_learned", "_has_too_many_pairs"),
+)
+"""Attributes of a fitted estimator, besides its parameters. Those of the second line are not in each file: names of
+columns, whether classes were declared, from how many rows powers were learned, and why there is no dependence. Rows
+that ``partial_fit`` keeps stand apart, if at all."""
 
 
 @rebuild.register
