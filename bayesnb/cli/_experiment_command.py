@@ -32,7 +32,12 @@ def parse_groups(given: str) -> tuple[str, str]:
 @click.option("--splits", type=click.IntRange(min=1), default=30, show_default=True, help="Number of random splits.")
 @click.option(
     "--metrics", type=parse_parts, default="log_loss,accuracy,brier", show_default=True, metavar="NAME,NAME,...",
-    help="Some of log_loss, accuracy, brier, ece, auc; pictures and tables show the first.",
+    help="Some of log_loss, accuracy, brier, ece, auc; and of the classes that no other dominates determinacy, "
+    "single_accuracy, set_accuracy, set_size, u65, u80. Pictures and tables show the first.",
+)  # fmt: skip
+@click.option(
+    "--pseudo-rows", "s", type=click.FloatRange(min=0), default=1.0, show_default=True,
+    help="How many rows more, of any content, classes must stand to dominate others.",
 )  # fmt: skip
 @click.option("--reference", metavar="NAME", help="The method that others are compared with.  [default: the first]")
 @click.option("--rope", type=click.FloatRange(min=0), default=0.01, show_default=True, help="Equal up to so much.")
@@ -59,6 +64,7 @@ def experiment(
     sizes: tuple[int, ...] | None,
     splits: int,
     metrics: tuple[str, ...],
+    s: float,
     reference: str | None,
     rope: float,
     groups: tuple[tuple[str, str], ...],
@@ -95,7 +101,9 @@ def experiment(
     design = "resplit" if resplit else "crossed"
     try:
         with ends_like_ctrl_c():
-            study = run(list(data), chosen, sizes, splits, metrics, seed, dict(groups), timeout, out, design=design)
+            study = run(
+                list(data), chosen, sizes, splits, metrics, seed, dict(groups), timeout, out, design=design, s=s
+            )
             written = write_study(study, out, first, rope)
     except KeyboardInterrupt:
         goes_on(notes, out)

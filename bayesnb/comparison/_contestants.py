@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 from typing import Any
@@ -22,6 +21,7 @@ from bayesnb.fits._closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.frames._series import Array, DataError, closest, listing
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.rows._arguments import is_number
+from bayesnb.sensitivity._decide_set import decide_set
 
 FITS: dict[str, Callable[..., Any]] = {"MLE": fit_mle, "MAP": fit_map, "full Bayes": fit_posterior}
 SMOOTHED = ("MAP", "full Bayes", "averaged", "tempered", "feature weights")
@@ -68,10 +68,10 @@ class Contestant:
             return replace(data, model=model), model
         return data, data.laplace if self.given == "MAP" else data.bayes
 
-    def fit(self, data: DataSet, train: Array, seed: int) -> Callable[[Array], Array]:
-        """The function that gives log p(y | x) of rows by their index, [T, K], after a fit to the rows ``train``."""
+    def fit(self, data: DataSet, train: Array, seed: int) -> Fitted:
+        """A fit to the rows ``train``."""
         if isinstance(self.given, BaseEstimator):
-            return partial(_predict_given, self._fit_estimator(data, train, seed), data)
+            return Fitted(self._fit_estimator(data, train, seed), data.given_rows, data.num_classes)
         placed, model = self.place(data)
         X, y = placed.rows(train)
         if isinstance(self.given, str):
@@ -81,7 +81,7 @@ class Contestant:
             fit = self.given(model, X, y, **{**seeded, **self.settings})
         if not hasattr(fit, "predict_log_proba"):
             raise TypeError(f"'{self.name}' returned {type(fit).__name__}, which has no predict_log_proba")
-        return lambda index: _spread(fit, fit.predict_log_proba(placed.rows(index)[0]), data.num_classes)
+        return Fitted(fit, lambda index: placed.rows(index)[0], data.num_classes)
 
     def _fit_estimator(self, data: DataSet, train: Array, seed: int) -> Any:
         estimator = clone(self.given).set_params(**self.settings)
@@ -94,22 +94,37 @@ class Contestant:
         return estimator.fit(data.given_rows(train), data.table.y[train])
 
 
-def _predict_given(fit: Any, data: DataSet, index: Array) -> Array:
-    X = data.given_rows(index)
-    with np.errstate(divide="ignore"):  # a probability of zero
-        found = fit.predict_log_proba(X) if hasattr(fit, "predict_log_proba") else np.log(fit.predict_proba(X))
-    return _spread(fit, found, data.num_classes)
+@dataclass(frozen=True)
+class Fitted:
+    """A fit, and ``rows``, which gives it rows by their index."""
 
+    fit: Any
+    rows: Callable[[Array], Any]
+    num_classes: int
 
-def _spread(fit: Any, log_proba: Any, num_classes: int) -> Array:
-    """Log probabilities of all classes; -inf for those that the training rows of an estimator lack."""
-    log_proba = np.asarray(log_proba, np.float64)
-    classes = getattr(fit, "classes_", None)
-    if classes is None or log_proba.ndim != 2 or log_proba.shape[1] != len(classes):
-        return log_proba
-    table = np.full((len(log_proba), num_classes), -np.inf)
-    table[:, np.asarray(classes, int)] = log_proba
-    return table
+    def log_proba(self, index: Array) -> Array:
+        """log p(y | x), [T, K]."""
+        X = self.rows(index)
+        with np.errstate(divide="ignore"):  # a probability of zero
+            logs = hasattr(self.fit, "predict_log_proba")
+            found = self.fit.predict_log_proba(X) if logs else np.log(self.fit.predict_proba(X))
+        return self._spread(np.asarray(found, np.float64), -np.inf)
+
+    def sets(self, index: Array, s: float) -> Array | str:
+        """The classes that no other dominates, [T, K]; or why the fit has no such sets."""
+        try:
+            return self._spread(np.asarray(decide_set(self.fit, self.rows(index), s).sets), np.False_)
+        except ValueError as error:
+            return str(error)
+
+    def _spread(self, found: Array, otherwise: Any) -> Array:
+        """The columns of all classes, with another value for those that the training rows of an estimator lack."""
+        classes = getattr(self.fit, "classes_", None)
+        if classes is None or found.ndim != 2 or found.shape[1] != len(classes):
+            return found
+        table = np.full((len(found), self.num_classes), otherwise)
+        table[:, np.asarray(classes, int)] = found
+        return table
 
 
 def methods(method: Any, *, version: str | None = None, **values: Any) -> list[Any]:

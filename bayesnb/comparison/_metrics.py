@@ -31,7 +31,21 @@ METRICS = {
     "accuracy": Metric("accuracy", "share of correct predictions", higher_is_better=True),
     "ece": Metric("ECE", "expected calibration error, 10 bins of the largest predicted probability"),
 }
-STUDY_METRICS = METRICS | {"auc": Metric("AUC", "area under the ROC curve, mean of each class against the rest", True)}
+SET_METRICS = {
+    "determinacy": Metric("determinacy", "share of rows whose set has one class", True),
+    "single_accuracy": Metric("single accuracy", "accuracy on these rows", True),
+    "set_accuracy": Metric("set accuracy", "share of the other rows whose set has the true class", True),
+    "set_size": Metric("set size", "mean number of classes in the sets of the other rows"),
+    "u65": Metric("u65", "utility of sets: 1 for the true class alone, .65 for it and another", True),
+    "u80": Metric("u80", "utility of sets: 1 for the true class alone, .8 for it and another", True),
+}
+"""Those of sets of classes, ``nb.decide_set``, which need an exact posterior."""
+
+STUDY_METRICS = (
+    METRICS
+    | {"auc": Metric("AUC", "area under the ROC curve, mean of each class against the rest", True)}
+    | SET_METRICS
+)
 """Those that a study may have."""
 
 NUM_BINS = 10
@@ -139,6 +153,22 @@ def auc(proba: Array, y: Array) -> float:
         rest, own = np.sort(column[y != k]), column[y == k]
         areas.append(np.mean([np.searchsorted(rest, own, side) for side in ("left", "right")]) / len(rest))
     return float(np.mean(areas))
+
+
+def set_scores(sets: Array, y: Array) -> dict[str, float]:
+    """The ``SET_METRICS`` of sets of classes, [N, K], booleans; NaN for the mean of no row.
+
+    The discounted accuracy is z = 1/|set| if the set has the true class, and else 0; the utilities are
+
+        u65 = 1.6 z - 0.6 z^2,    u80 = 2.2 z - 1.2 z^2
+
+    Corani and Zaffalon, JNCC2: the Java implementation of naive credal classifier 2 (2008); Zaffalon, Corani and Maua,
+    Evaluating credal classifiers by utility-discounted predictive accuracy (2012).
+    """
+    sizes, hits = sets.sum(axis=1), sets[np.arange(len(y)), y]
+    one, z = sizes == 1, hits / sizes
+    means = one, hits[one], hits[~one], sizes[~one], 1.6 * z - 0.6 * z**2, 2.2 * z - 1.2 * z**2
+    return {name: float(part.mean()) if part.size else np.nan for name, part in zip(SET_METRICS, means, strict=True)}
 
 
 def _own(log_proba: Array, y: Array) -> Array:

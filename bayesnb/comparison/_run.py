@@ -20,18 +20,19 @@ from bayesnb.comparison._foreign import Answer, Failed, Worker, attempt, attempt
 from bayesnb.comparison._journal import Journal
 from bayesnb.comparison._metrics import BY_ROW
 from bayesnb.comparison._nested import Nested, fit_nested, share_statistics
-from bayesnb.comparison._scored_cells import Cell, Place, keys_of, score
+from bayesnb.comparison._scored_cells import Cell, Place, keys_of, score, score_sets
 from bayesnb.frames._series import Array
 from bayesnb.model._naive_bayes import NaiveBayes
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is to be compared: sets with their designs, and methods."""
+    """What is to be compared: sets with their designs, and methods; ``s`` pseudo-rows make sets of classes, if any."""
 
     sets: Mapping[str, tuple[DataSet, Design]]
     methods: Sequence[Contestant]
     seed: int
+    s: float | None = None
 
     @cached_property
     def designs(self) -> dict[str, Design]:
@@ -42,7 +43,7 @@ class Plan:
     def keys(self) -> dict[Place, str]:
         """The key of each cell, in the order of ``Place.all``."""
         keys = (
-            keys_of(data, split, size, self.methods, self.seed)
+            keys_of(data, split, size, self.methods, self.seed, self.s)
             for data, design in self.sets.values()
             for size in design.sizes
             for split in design.splits(size)
@@ -63,9 +64,9 @@ def run(plan: Plan, journal: Journal, on_cell: Callable[[Place], object], timeou
                 for split, sizes in _training(design, number):
                     places = [(Place(name, number, n, method.name), method) for n in sizes for method in plan.methods]
                     due = [(place, method) for place, method in places if plan.keys[place] not in journal]
-                    _keep(plan, journal, _run_closed(data, split, placed, due), on_cell)
-                    for batch in _run_others(data, split, due, plan.seed, worker):
-                        cells = [(place, *_scored(data, split, place, answer)) for place, answer in batch]
+                    _keep(plan, journal, _run_closed(data, split, placed, due, plan.s), on_cell)
+                    for batch in _run_others(data, split, due, plan, worker):
+                        cells = [(place, *_scored(data, split, place, answer, plan.s)) for place, answer in batch]
                         _keep(plan, journal, cells, on_cell)
 
 
@@ -90,14 +91,14 @@ def _keep(
 
 
 def _run_others(
-    data: DataSet, split: Split, due: Sequence[tuple[Place, Contestant]], seed: int, worker: Worker | None
+    data: DataSet, split: Split, due: Sequence[tuple[Place, Contestant]], plan: Plan, worker: Worker | None
 ) -> Iterator[list[tuple[Place, Answer]]]:
     """Methods without a closed form, one fit each: ours here, and others' as ``attempt_all`` says."""
     foreign = []
     for place, method in due:
         # a method that draws at random has another seed for each split
-        own = int(np.random.SeedSequence([seed, place.split]).generate_state(1)[0])
-        args = method, data, split, place.size, own
+        own = int(np.random.SeedSequence([plan.seed, place.split]).generate_state(1)[0])
+        args = method, data, split, place.size, own, plan.s
         if method.foreign:
             foreign.append((place, args))
         elif method.closed is None:
@@ -105,28 +106,35 @@ def _run_others(
     yield from attempt_all(_predict, foreign, worker)
 
 
-def _predict(method: Contestant, data: DataSet, split: Split, size: int, seed: int) -> tuple[Array, float]:
-    """log p(y | x) of the test rows, and the seconds of the fit."""
+def _predict(
+    method: Contestant, data: DataSet, split: Split, size: int, seed: int, s: float | None
+) -> tuple[Array, float, Array | str]:
+    """log p(y | x) of the test rows, the seconds of the fit, and sets of classes, or why there are none."""
     started = time.perf_counter()
-    predict = method.fit(data, split.train[:size], seed)
+    fit = method.fit(data, split.train[:size], seed)
     seconds = time.perf_counter() - started
-    return predict(split.test), seconds
+    return fit.log_proba(split.test), seconds, "" if s is None else fit.sets(split.test, s)
 
 
-def _scored(data: DataSet, split: Split, place: Place, answer: Answer) -> Scored:
-    """The cell of log probabilities, or of the failure in their place, and its losses."""
+def _scored(data: DataSet, split: Split, place: Place, answer: Answer, s: float | None) -> Scored:
+    """The cell of log probabilities and sets, or of the failure in their place, and its losses."""
     y, fit_seconds = data.table.y, 0.0
     if isinstance(answer.value, Failed):
         cell, losses = Cell(failed=answer.value.reason), np.full((len(BY_ROW), len(split.test)), np.nan)
     else:
-        log_proba, fit_seconds = answer.value
+        log_proba, fit_seconds, sets = answer.value
         cell, losses = score(log_proba, y[split.test], data.num_classes)
+        cell = cell if s is None or cell.failed else score_sets(cell, sets, y[split.test], s)
     missing = int((np.bincount(y[split.train[: place.size]], minlength=data.num_classes) == 0).sum())
     return replace(cell, classes_missing=missing, seconds=answer.seconds, fit_seconds=fit_seconds), losses
 
 
 def _run_closed(
-    data: DataSet, split: Split, placed: Mapping[str, Any], due: Sequence[tuple[Place, Contestant]]
+    data: DataSet,
+    split: Split,
+    placed: Mapping[str, Any],
+    due: Sequence[tuple[Place, Contestant]],
+    s: float | None,
 ) -> list[tuple[Place, Cell, Array]]:
     """The closed forms on one split at all sizes: models that differ in hyperparameters alone are fitted together."""
     found: list[tuple[Place, Cell, Array]] = []
@@ -134,7 +142,7 @@ def _run_closed(
     for method in {method.name: method for _, method in due if method.closed is not None}.values():
         if isinstance(placed[method.name], Failed):
             answer, mine = Answer(placed[method.name], 0.0), [p for p, _ in due if p.method == method.name]
-            found += [(place, *_scored(data, split, place, answer)) for place in mine]
+            found += [(place, *_scored(data, split, place, answer, s)) for place in mine]
             continue
         structure = jax.tree.structure(placed[method.name][1])
         groups.setdefault((method.closed, method.program, structure), []).append(method)
@@ -145,18 +153,21 @@ def _run_closed(
         sizes = sorted({place.size for place in wanted})
         together, seconds = attempt(_fit_together, [placed[name] for name in names], split, sizes, fit)
         for place in wanted:
-            s, g = sizes.index(place.size), names[place.method]
+            n, g = sizes.index(place.size), names[place.method]
+            own = some[g], placed[place.method][0], split, place.size, 0, s
             if not isinstance(together, Nested):  # one by one, to see which of them fail
-                own = some[g], placed[place.method][0], split, place.size, 0
-                found.append((place, *_scored(data, split, place, attempt(_predict, *own))))
+                found.append((place, *_scored(data, split, place, attempt(_predict, *own), s)))
                 continue
-            value: Any = together.log_proba[s, g], together.seconds / len(wanted)
-            value = Failed(together.failed[s, g]) if (s, g) in together.failed else value
-            cell, losses = _scored(data, split, place, Answer(value, seconds / len(wanted)))
+            value: Any = together.log_proba[n, g], together.seconds / len(wanted), ""
+            if (n, g) in together.failed:
+                value = Failed(together.failed[n, g])
+            elif s is not None:  # of a fit of its own
+                value = *value[:2], _predict(*own)[2]
+            cell, losses = _scored(data, split, place, Answer(value, seconds / len(wanted)), s)
             if together.log_evidence is not None:
-                cell = replace(cell, log_evidence=float(together.log_evidence[s, g]))
+                cell = replace(cell, log_evidence=float(together.log_evidence[n, g]))
             if together.left_out is not None:
-                cell = replace(cell, loo_log_loss=float(together.left_out[s, g]))
+                cell = replace(cell, loo_log_loss=float(together.left_out[n, g]))
             found.append((place, cell, losses))
     return found
 

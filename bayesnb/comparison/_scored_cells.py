@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,6 +49,7 @@ class Cell:
         loo_log_loss, log_evidence: Of an exact posterior, from its training rows.
         seconds, fit_seconds: Its share of the wall time, and of that the fit's.
         bins: Counts, sums of confidence and correct predictions by confidence.
+        pseudo_rows: s of the sets of classes, if there are any.
     """
 
     values: dict[str, float] = field(default_factory=dict)
@@ -61,11 +62,14 @@ class Cell:
     seconds: float = 0.0
     fit_seconds: float = 0.0
     bins: list[list[float]] | None = None
+    pseudo_rows: float | None = None
 
 
-def keys_of(data: DataSet, split: Split, size: int, methods: Sequence[Contestant], seed: int) -> list[str]:
-    """For each method 32 hex digits that follow from rows, labels, split, size and method, and from nothing else."""
-    common = hashlib.blake2b(b"cell 2", digest_size=16)
+def keys_of(
+    data: DataSet, split: Split, size: int, methods: Sequence[Contestant], seed: int, s: float | None = None
+) -> list[str]:
+    """For each method 32 hex digits that follow from rows, labels, split, size and method, and from s of its sets."""
+    common = hashlib.blake2b(b"cell 2" if s is None else f"cell 2 sets {s}".encode(), digest_size=16)
     common.update(data.fingerprint)
     for rows in (split.train[:size], split.test):
         common.update(rows.astype("<i8").tobytes() + b"|")
@@ -105,3 +109,14 @@ def score(log_proba: Any, y: Array, num_classes: int) -> tuple[Cell, Array]:
         values["auc"] = metrics.auc(proba, y)
     counts = [bins.count.tolist(), np.round(bins.confidence, 4).tolist(), bins.correct.astype(int).tolist()]
     return Cell(values, undefined, impossible=metrics.below_floor(found, y), bins=counts), losses
+
+
+def score_sets(cell: Cell, sets: Array | str, y: Array, s: float) -> Cell:
+    """The cell with the scores of sets of classes [T, K], or with the reason why there are none."""
+    if isinstance(sets, str):
+        return replace(cell, undefined=cell.undefined | dict.fromkeys(metrics.SET_METRICS, sets), pseudo_rows=s)
+    found = metrics.set_scores(sets, y)
+    values = {name: value for name, value in found.items() if not np.isnan(value)}
+    none = "no set has one class" if values["determinacy"] == 0 else "every set has one class"
+    undefined = {name: none for name in found if name not in values}
+    return replace(cell, values=cell.values | values, undefined=cell.undefined | undefined, pseudo_rows=s)

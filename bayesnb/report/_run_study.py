@@ -22,12 +22,13 @@ from bayesnb.comparison._contestants import read_methods
 from bayesnb.comparison._data_sets import DataSet, read_sets
 from bayesnb.comparison._designs import CROSSED, RESPLIT, Design, Forward, check_sizes, make_design
 from bayesnb.comparison._journal import Journal, open_journal, read_about, read_splits, write_splits
-from bayesnb.comparison._metrics import STUDY_METRICS
+from bayesnb.comparison._metrics import SET_METRICS, STUDY_METRICS
 from bayesnb.comparison._run import Plan, run
 from bayesnb.comparison._scored_cells import Place
 from bayesnb.files._progress import progress
 from bayesnb.frames._series import DataError, closest
 from bayesnb.report._study import Experiment
+from bayesnb.results._bounds import check_question
 from bayesnb.rows._arguments import check_counts, is_number
 
 
@@ -43,6 +44,7 @@ def experiment(
     out: str | Path | None = None,
     *,
     design: str = CROSSED,
+    s: float = 1.0,
 ) -> Experiment:
     """Every method on every set, at growing sizes of the training set, on the same random splits.
 
@@ -59,7 +61,9 @@ def experiment(
             ``methods`` returns.
         sizes: Training rows. By default 16, 23, 32, 45, 64, ... up to half of the rows to train on.
         splits: Their number, or ``forward(...)`` for rows in the order of time.
-        metrics: Some of log_loss, accuracy, brier, ece and auc.
+        metrics: Some of log_loss, accuracy, brier, ece and auc; and of sets of classes, ``decide_set``, determinacy,
+            single_accuracy, set_accuracy, set_size, u65 and u80, which only methods with an exact posterior have: of a
+            default fit those of its part without dependence.
         seed: Of the splits, and of methods that draw at random.
         groups: By set the group of each row, such as a patient, or the column that has it, which is then no feature: a
             group trains or tests as a whole.
@@ -67,6 +71,7 @@ def experiment(
         out: A folder for the cells. Run again, with the same or more sets, methods, sizes and splits, only cells that
             are not in it run; so it may be stopped at any time.
         design: "resplit" draws test rows anew for each split.
+        s: The pseudo-rows of sets of classes.
 
     Raises:
         DataError: for what is no set, method, size or metric, and for a folder of another study.
@@ -78,6 +83,7 @@ def experiment(
         {'wine': {'MLE': 4.64, 'full Bayes': 0.31}}
     """
     metrics = _check_metrics(metrics)
+    check_question(None, s)
     if not isinstance(splits, Forward):
         check_counts(splits=splits)
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
@@ -95,7 +101,12 @@ def experiment(
     for data in found:
         designs[data.name] = make_design(data.name, design, data.table.y, splits, int(seed), wanted, data.groups)
         _warn_of_twins(data, designs[data.name])
-    plan = Plan({data.name: (data, designs[data.name]) for data in found}, chosen, int(seed))
+    plan = Plan(
+        {data.name: (data, designs[data.name]) for data in found},
+        chosen,
+        int(seed),
+        float(s) if {*metrics} & {*SET_METRICS} else None,
+    )
     with nullcontext(Journal()) if out is None else open_study(plan, metrics, Path(out)) as journal:
         total = sum(key not in journal for key in plan.keys.values())
         with progress("running cells", total, wanted=True, unit="cells") as advance:

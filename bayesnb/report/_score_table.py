@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.comparison._differences import difference_of
-from bayesnb.comparison._metrics import STUDY_METRICS
+from bayesnb.comparison._metrics import SET_METRICS, STUDY_METRICS
 from bayesnb.comparison._paired import check_rope
+from bayesnb.frames._series import listing
 
 LATEX = str.maketrans(
     {
@@ -29,16 +30,19 @@ def score_table(
     """The table of a study at one size of training sets, by default the largest of each set; of LaTeX, or of HTML.
 
     A method is tied with the best of a set if it is more probably equal to it, to within the ROPE, than worse or
-    better; what tells is the estimator that the design allows, as in ``differences``.
+    better; what tells is the estimator that the design allows, as in ``differences``. Methods without a value are
+    left out, and named below.
     """
     check_rope(rope)
     scores = study.scores(metric, size)
+    lacking = [str(name) for name in scores if scores[name].isna().all()]
+    scores = scores.drop(columns=lacking)
     ascending, estimators = not STUDY_METRICS[metric].higher_is_better, list[str]()
     order = scores.rank(axis=1, ascending=ascending, method="min")
     bold, star = (r"\textbf{%s}", r"%s$^\ast$") if latex else ("<b>%s</b>", "%s*")
     rows = []
     for name, ranks in order.iterrows():
-        own, best = study.sizes(name)[-1] if size is None else size, ranks.idxmin()
+        own, best = study.sizes(name)[-1] if size is None else size, ranks.idxmin() if ranks.notna().any() else None
         cells = [_plain(name, latex), f"{own:,}".replace(",", "{,}" if latex else ",")]
         for method, rank in ranks.items():
             score = f"{scores.loc[name, method]:.3f}"
@@ -57,9 +61,14 @@ def score_table(
     names = ["data set", "$n$" if latex else "n", *(_plain(name, latex) for name in scores)]
     table, splits = pd.DataFrame(rows, columns=names), sorted({len(study.splits(name)) for name in scores.index})
     how = ", ".join(dict.fromkeys(estimators)) or "no other"
+    heading, seen = STUDY_METRICS[metric].heading, ""
+    if metric in SET_METRICS:
+        heading += f" (s = {study.frame()['pseudo_rows'].max():g})"
+    if lacking:
+        seen = f" Without a value: {listing(lacking)}."
     note = (
-        f"Mean {STUDY_METRICS[metric].heading} of {' or '.join(map(str, splits))} splits; n training rows. Bold: the "
-        f"best; *: more probably within {rope:g} of the best than not ({how})."
+        f"Mean {heading} of {' or '.join(map(str, splits))} splits; n training rows. Bold: the best; *: more probably "
+        f"within {rope:g} of the best than not ({how}).{seen}"
     )
     if not latex:
         return f"{table.to_html(index=False, escape=False)}<p>{escape(note)}</p>"

@@ -102,13 +102,13 @@ class Experiment:
 
         ``value`` is NaN where ``status`` is "failed", "undefined" or "missing", for the ``reason``. Beside the test
         scores stand the exact leave-one-out log loss and the log evidence of the training rows, of exact posteriors;
-        the share of test rows that were impossible; and the number of classes without a training row. ``key`` is that
-        of the cell.
+        the share of test rows that were impossible; the pseudo-rows s of sets of classes; and the number of classes
+        without a training row. ``key`` is that of the cell.
         """
         rows = []
         for place, key in self.keys.items():
             cell = self.journal.get(key, NOT_RUN)
-            about = key, cell.classes_missing, cell.impossible, cell.loo_log_loss, cell.log_evidence
+            about = key, cell.classes_missing, cell.impossible, cell.loo_log_loss, cell.log_evidence, cell.pseudo_rows
             for metric in self.metrics:
                 reason = cell.failed or cell.undefined.get(metric, "")
                 status = "missing" if cell is NOT_RUN else "failed" if cell.failed else "undefined" if reason else "ok"
@@ -312,4 +312,4 @@ class Experiment:
 
 
 NOT_RUN = Cell(failed="it has not run: run the experiment again with this folder")
-NUMBERS = ("impossible", "loo_log_loss", "log_evidence")
+NUMBERS = ("impossible", "loo_log_loss", "log_evidence", "pseudo_rows")

@@ -55,6 +55,28 @@ def test_groups_and_timeout_are_those_of_the_function(place):
     assert_allclose(own.frame()["value"], study.frame()["value"], rtol=1e-12)
 
 
+def test_sets_of_classes_are_scored_where_asked(place):
+    options = [
+        "--sizes",
+        "20",
+        "--splits",
+        "2",
+        "--out",
+        "here",
+        "--metrics",
+        "u65,determinacy",
+        "--pseudo-rows",
+        "0.1",
+    ]
+    result = run("iris", "--methods", "MLE,full Bayes", *options)
+    assert result.exit_code == 0, result.output
+    own = nb.experiment("iris", ["MLE", "full Bayes"], [20], 2, ("u65", "determinacy"), s=0.1)
+    pd.testing.assert_frame_equal(nb.load_experiment(place / "here").frame(), own.frame())
+    page = (place / "here" / "report.html").read_text()
+    assert "Mean u65 (s = 0.1) of 2 splits" in page
+    assert "only an exact posterior says" in page
+
+
 def test_ctrl_c_says_how_to_go_on(monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt

@@ -67,18 +67,22 @@ def test_settings_reach_estimators_and_functions():
     train, test = np.arange(20), np.arange(20, 30)
     (mine,), (forest,) = nb.methods(("mine", fit), power=0.5), nb.methods(LogisticRegression(), C=0.01)
     expected = nb.fit_posterior(data.bayes, *data.rows(train)).with_powers(0.5).predict_log_proba(data.rows(test)[0])
-    np.testing.assert_array_equal(mine.fit(data, train, 5)(test), expected)
+    np.testing.assert_array_equal(mine.fit(data, train, 5).log_proba(test), expected)
     x, y = data.given, data.table.y
     expected = LogisticRegression(C=0.01).fit(x[train], y[train]).predict_log_proba(x[test])
-    np.testing.assert_array_equal(forest.fit(data, train, 5)(test), expected)
+    np.testing.assert_array_equal(forest.fit(data, train, 5).log_proba(test), expected)
 
 
 def test_classes_that_an_estimator_has_not_seen_are_impossible():
     (data,) = read_sets({"s": (np.arange(30.0)[:, None] % 7, np.arange(30) % 3)}, 0)
     train = np.flatnonzero(data.table.y != 1)
-    table = one(LogisticRegression()).fit(data, train, 0)(np.arange(5))
+    table = one(LogisticRegression()).fit(data, train, 0).log_proba(np.arange(5))
     assert np.isneginf(table[:, 1]).all()
     np.testing.assert_allclose(np.exp(table).sum(axis=1), 1.0)
+    ours = one(nb.NaiveBayesClassifier("categorical", method="posterior")).fit(data, train, 0)
+    sets = ours.sets(np.arange(5), 1e6)
+    assert sets.dtype == bool
+    assert sets.sum(axis=0).tolist() == [5, 0, 5]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn import metrics as oracle
 
+import bayesnb as nb
 from bayesnb.comparison._metrics import (
     LOG_SMALLEST,
     accuracy,
@@ -13,7 +14,9 @@ from bayesnb.comparison._metrics import (
     calibration_error,
     log_loss,
     reliability_bins,
+    set_scores,
 )
+from tests.sensitivity.credal_sets import read
 
 
 @pytest.fixture(params=[2, 3, 7])
@@ -70,3 +73,28 @@ def test_calibration_error_vanishes_for_calibrated_and_equals_the_gap_for_overco
     five_errors = 5 * np.sqrt(0.21 / len(y))
     assert calibration_error(reliability_bins(calibrated, y)) < five_errors
     assert_allclose(calibration_error(reliability_bins(sure, y)), 0.3, atol=five_errors)
+
+
+@pytest.mark.parametrize(
+    ("name", "num_classes", "printed"),
+    [("contact-lenses", 3, (25.00, 100.00, 100.00, 2.3)), ("iris", 3, (98.67, 95.95, 100.00, 2.0)),
+     ("glass", 7, (51.40, 74.55, 90.38, 4.0))],
+)  # fmt: skip
+def test_sets_score_as_jncc2_printed(data, name, num_classes, printed):
+    """Corani and Zaffalon, JNCC2 (2008): determinacy, single and set accuracy in percent, and the mean set size."""
+    post, rows, y = read(data, name, num_classes)
+    found = set_scores(nb.decide_set(post, rows, s=1.0, prior="vacuous").sets, y)
+    shares = [round(100 * found[metric], 2) for metric in ("determinacy", "single_accuracy", "set_accuracy")]
+    assert (*shares, round(found["set_size"], 1)) == printed
+
+
+def test_utilities_of_sets():
+    """Their names: .65 and .8 for one of two classes; 1.6/3 - .6/9 and 2.2/3 - 1.2/9 for one of three."""
+    sets = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 0, 1]], bool)
+    found = set_scores(sets, np.array([0, 0, 0, 0, 0]))
+    assert_allclose([found["u65"], found["u80"]], [(1.65 + 4.2 / 9) / 5, (1.8 + 5.4 / 9) / 5])
+    assert (found["determinacy"], found["single_accuracy"], found["set_size"]) == (0.4, 0.5, 7 / 3)
+    assert found["set_accuracy"] == 2 / 3
+    for some, missing in ((sets[:2], {"set_accuracy", "set_size"}), (sets[2:], {"single_accuracy"})):
+        scores = set_scores(some, np.zeros(len(some), int))
+        assert {name for name, value in scores.items() if np.isnan(value)} == missing

@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 import bayesnb as nb
 from bayesnb.comparison._data_sets import bayes_model, read_sets
+from bayesnb.comparison._metrics import set_scores
 
 RNG = np.random.default_rng(3)
 Y = RNG.choice(3, size=90, p=[0.6, 0.35, 0.05])
@@ -69,6 +70,36 @@ def test_every_cell_equals_a_fit_of_its_own_scored_by_hand():
                         left_out = nb.leave_one_out(bayes_model(table), *train)
                         assert_allclose(cell["loo_log_loss"], -left_out[np.arange(size), train[1]].mean())
                         assert_allclose(cell["log_evidence"], own.log_evidence, rtol=1e-9)
+
+
+def test_sets_of_classes_are_those_of_a_fit_of_its_own(tmp_path):
+    given = [*CLOSED[:3], "tempered", "default", ("mine", nb.fit_posterior)]
+    metrics = ("accuracy", "determinacy", "u65", "single_accuracy")
+    study = nb.experiment({"mixed": SETS["mixed"]}, given, [40], 1, metrics, out=tmp_path, s=0.5)
+    plain = nb.experiment({"mixed": SETS["mixed"]}, given, [40], 1, ("accuracy",))
+    frame = study.frame().set_index(["split", "method", "metric"]).sort_index()
+    (data,) = read_sets({"mixed": SETS["mixed"]}, 0)
+    for number, split in enumerate(study.splits("mixed", 40)):
+        train, (X, y) = data.table.rows(split.train[:40]), data.table.rows(split.test)
+        post = nb.fit_posterior(bayes_model(data.table), *train)
+        fits = {"full Bayes": post, "mine": post, "tempered": nb.temper(post, *train)}
+        for method, fit in fits.items():
+            expected = set_scores(nb.decide_set(fit, X, s=0.5).sets, y)
+            for metric in metrics[1:]:
+                assert_allclose(frame.loc[(number, method, metric), "value"], expected[metric])
+    assert (frame["pseudo_rows"] == 0.5).all()
+    lacking = study.failures()
+    assert {*lacking["method"]} == {"MLE", "MAP"}
+    assert {*lacking["metric"]} == {*metrics[1:]}
+    assert lacking["reason"].str.contains("only an exact posterior says: .* got PointEstimate").all()
+    assert not {*study.keys.values()} & {*plain.keys.values()}
+    own = frame.xs("accuracy", level="metric")["value"].sort_index()
+    assert_allclose(own, plain.frame().set_index(["split", "method"])["value"].sort_index())
+    assert "Mean u65 (s = 0.5) of 1 splits" in study.to_latex(metric="u65")
+    assert "Without a value: 'MLE', 'MAP'" in study.to_latex(metric="u65")
+    same(nb.load_experiment(tmp_path), study)
+    only = nb.experiment("iris", ["MLE"], [20], 1, "u80")
+    assert "Without a value: 'MLE'" in only.to_latex(metric="u80")
 
 
 def test_nothing_runs_twice_and_what_is_added_alone_runs(tmp_path):

@@ -44,6 +44,8 @@ def test_rows_that_repeat_are_warned_of():
         ({"groups": {"irs": Y}}, "groups are by set, and there is no set 'irs'"),
         ({"groups": Y}, "groups must be a dict by set, such as {'iris': patients}, got ndarray"),
         ({"groups": {"iris": Y}, "splits": nb.forward(3)}, "give groups= or splits=nb.forward"),
+        ({"s": -1}, "s must be a number of pseudo-rows, finite and 0 or more, got -1"),
+        ({"metrics": "u56"}, "no metric 'u56' .*; did you mean 'u65'"),
         ({"timeout": 0}, "timeout must be a positive number of seconds, got 0"),
         ({"methods": ["full bayes!"]}, "there is no method 'full bayes!'"),
     ],
