@@ -1,4 +1,4 @@
-"""Describe the columns and the classes of a source in one pass over its rows; encode these as blocks in a second.
+"""Describe the columns and the classes of a source in one pass over its rows; encode these as blocks in others.
 
 ``Table`` holds all rows in memory, for comparisons.
 """
@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -17,6 +17,7 @@ import pyarrow as pa
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import stack_rows
 from bayesnb.families import Family
+from bayesnb.files._class_counts import ClassCounts
 from bayesnb.files._summarise_table import Asked, ask, of_weight, require_weights, summarise_source
 from bayesnb.files.sources._arrow_columns import EncodedRows
 from bayesnb.files.sources._csv import TEXT
@@ -45,6 +46,7 @@ class Description(EncodedRows):
         warnings: Whole sentences for the user.
         weight: The column of weights, or None.
         key: The schema of which the source is a part, which may not have other categories.
+        counts: What was counted while the source was described.
     """
 
     source: Source
@@ -57,6 +59,7 @@ class Description(EncodedRows):
     warnings: tuple[str, ...]
     weight: str | None = None
     key: str | None = None
+    counts: ClassCounts | None = None
 
     @property
     def left_out(self) -> tuple[tuple[str, str], ...]:
@@ -135,6 +138,8 @@ def describe(
     advance: Callable[[float, int], None] | None = None,
     how: Callable[..., str] = on_command_line,
     weight: str | None = None,
+    *,
+    counted: bool = False,
 ) -> Description:
     """The features and the classes of a source; the choices of the user take precedence over the cells.
 
@@ -145,13 +150,14 @@ def describe(
         advance: Called after each batch.
         how: The words of warnings for choosing a likelihood, as for ``warnings_of``.
         weight: The column of weights; rows of weight zero do not count.
+        counted: Whether values are counted by class.
 
     Raises:
         DataError: if the source, the target or a likelihood does not fit, or no column is left to learn from.
     """
     asked = ask(source, target, likelihoods, weight)
-    found, kept, _ = summarise_source(source, asked, advance)
-    return decide(keep(source, kept) if kept else source, asked, found, how)
+    found, kept, _, counts = summarise_source(source, asked, advance, counted=counted)
+    return replace(decide(keep(source, kept) if kept else source, asked, found, how), counts=counts)
 
 
 def decide(source: Source, asked: Asked, found: Mapping[str, Summary], how: Callable[..., str]) -> Description:

@@ -1,4 +1,4 @@
-"""Fit a table of any size: one pass over its batches describes the columns, a second one counts the rows."""
+"""Fit a table of any size: one pass over its batches describes the columns, and may count; else a second one does."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import partial, reduce
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._typing import ArrayLike, ByColumn, ByLabel
@@ -19,17 +20,17 @@ from bayesnb.files._counting import count
 from bayesnb.files._description import Description, describe
 from bayesnb.files._progress import progress
 from bayesnb.files._table_schema import TableSchema
-from bayesnb.files.engines._engine_counts import count_query
+from bayesnb.files.engines._engine_counts import count_block, count_query
 from bayesnb.files.engines._engine_schema import describe_query
 from bayesnb.files.sources._tables import open_table
 from bayesnb.forests._layout import Layout, Segments
 from bayesnb.forests._pairs import PairStatistics, count_pairs
 from bayesnb.frames._choices import AUTO
-from bayesnb.frames._series import Array, DataError
+from bayesnb.frames._series import Array, DataError, as_series
 from bayesnb.frames._summaries import in_python
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.rows._labelled_rows import LabelledRows, label_rows
-from bayesnb.rows._model_statistics import ModelStatistics
+from bayesnb.rows._model_statistics import ModelStatistics, places_of
 from bayesnb.rows._part import choose_part, part_of_classes
 from bayesnb.sklearn._estimator import NaiveBayesClassifier
 from bayesnb.sklearn._kept_rows import KeptRows
@@ -121,7 +122,8 @@ def fit_table(
     else:
         opened = open_table(source)
         with progress(f"describing {opened.title}", 1.0, wanted=progress_bar) as advance:
-            described = describe(opened, target, likelihoods, advance, in_python, weight)
+            counted = checkpoint is weight is None and not (temper or (method == "default" and temper is None))
+            described = describe(opened, target, likelihoods, advance, in_python, weight, counted=counted)
     unlabelled = described.num_unlabelled
     if unlabelled:
         rows, do = ("one row has", "does") if unlabelled == 1 else (f"{unlabelled:,} rows have", "do")
@@ -163,7 +165,9 @@ def fit_described(
     sparse = [block for block, columns in schema.blocks.items() if columns[0].kind == "words"]
     how: dict[str, Any] = {"temper": classifier.temper, "dependence": classifier.dependence, "sparse": sparse}
     planned = plan(*given, num_rows=described.num_rows, **how)
-    if counted is None:
+    if counted is None and described.counts and described.counts.has(planned.model, schema.used):
+        statistics = _count_values(described, planned.model)
+    elif counted is None:
         how = {"num_classes": len(classes), "checkpoint": checkpoint, "progress_bar": progress_bar}
         statistics = count(planned.model, described, **how)
     else:
@@ -173,6 +177,15 @@ def fit_described(
     if counted is None and described.num_rows > limits.EDGE_ROWS:
         planned = planned._replace(count_pairs=partial(_count_pairs, described))
     return classifier._fit_counted(schema, classes, statistics, planned, some)
+
+
+def _count_values(described: Description, model: NaiveBayes) -> ModelStatistics:
+    """The statistics of the rows, from what was counted when they were described."""
+    counts: Any = described.counts
+    blocks = {name: count_block(model.families[name], counts, some) for name, some in described.schema.blocks.items()}
+    codes = described.target.encode(as_series(pa.array([*counts.rows])))
+    places = places_of(range(len(described.classes)), codes.tolist())
+    return ModelStatistics(counts.class_counts(), blocks).spread_classes(places)
 
 
 def _of_model(statistics: Any, family: Any) -> Any:

@@ -18,6 +18,7 @@ import pyarrow as pa
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._memory import in_words
 from bayesnb.families import Family
+from bayesnb.files._class_counts import ClassCounts
 from bayesnb.files._progress import logger
 from bayesnb.files.sources._source import RowBatch, Source, read_ahead, require_columns, row_batch
 from bayesnb.frames._choices import choose_kinds
@@ -133,9 +134,14 @@ def ask(source: Source, target: str | None, likelihoods: Any, weight: str | None
 
 
 def summarise_source(
-    source: Source, asked: Asked, advance: Callable[[float, int], None] | None = None, *, sampled: bool = False
-) -> tuple[dict[str, Summary], list[RowBatch], RowSample]:
-    """The summary of each column that is read, batches that are small enough to be kept, and a sample.
+    source: Source,
+    asked: Asked,
+    advance: Callable[[float, int], None] | None = None,
+    *,
+    sampled: bool = False,
+    counted: bool = False,
+) -> tuple[dict[str, Summary], list[RowBatch], RowSample, ClassCounts]:
+    """The summary of each column that is read, batches that are small enough to be kept, a sample, and counts.
 
     Args:
         source: Where the rows come from.
@@ -143,6 +149,7 @@ def summarise_source(
             columns without a choice keep only few values.
         advance: Called after each batch.
         sampled: Whether rows are sampled, instead of being kept for a second reading; there may be none.
+        counted: Whether values are counted by class.
 
     Raises:
         DataError: naming the place of an infinite number; for a column that is numbers in some rows and text in others;
@@ -156,7 +163,7 @@ def summarise_source(
         summaries: dict[str, Summary] = {}
         kept: list[RowBatch] = []
         rows, again, used, fits, known = 0, False, 0, not sampled, frozenset(texts)
-        sample = RowSample.of(empty, asked.target, None)
+        sample, counts = RowSample.of(empty, asked.target, None), ClassCounts(possible=counted)
         for batch in read_ahead(source.batches(names, texts, some=not sampled)):
             used, reread = used + batch.rows.nbytes, sampled or (batch.part or source.parts[0]).again
             share = batch.done if reread and len(source.parts) == 1 else 0.0
@@ -175,7 +182,10 @@ def summarise_source(
             if sampled and not again:
                 own = None if weight is None else require_weights(labelled.rows, weight)
                 sample = sample.merge(RowSample.of(labelled.rows.select(empty.schema.names), asked.target, own))
-            for name, found in _summarise_batch(batch, labelled, asked.target, chosen, empty.schema.names).items():
+            classes = counts.codes(labelled.rows[asked.target])
+            described = _summarise_batch(batch, labelled, asked, empty.schema.names, classes)
+            counts.add(labelled, classes, {name: described[name] for name in names if name in asked.names})
+            for name, found in described.items():
                 before = summaries.get(name, found)
                 # a column of text that was read as numbers, before the text was known, or ahead: start over
                 differs = found.text != before.text and min(found.num_cells, before.num_cells) > 0
@@ -198,17 +208,17 @@ def summarise_source(
         size, place = found.largest
         if np.isinf(size):
             raise DataError(f"column '{name}' holds an infinite number {place}{of}: leave out the cell or its row")
-    return summaries, kept, sample
+    return summaries, kept, sample, replace(counts, summaries=summaries)
 
 
 def _summarise_batch(
-    batch: RowBatch, labelled: RowBatch, target: str, chosen: Mapping[str, Any], names: Sequence[str]
+    batch: RowBatch, labelled: RowBatch, asked: Asked, names: Sequence[str], classes: tuple[Array | int, int]
 ) -> dict[str, Summary]:
-    found = {}
+    found, chosen = {}, asked.chosen
     for name in names:
-        rows = batch if name == target else labelled
-        inferred = name != target and name not in chosen
-        found[name] = summarise_column(rows.frame[name], rows.place, inferred=inferred, chosen=chosen.get(name))
+        rows, of = (batch, (0, 1)) if name == asked.target else (labelled, classes)
+        how: dict[str, Any] = {"inferred": name in asked.names and name not in chosen, "classes": of}
+        found[name] = summarise_column(rows.frame[name], rows.place, chosen=chosen.get(name), **how)
     return found
 
 

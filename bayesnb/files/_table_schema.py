@@ -225,7 +225,7 @@ def describe_table(
     opened = open_table(source)
     asked = ask(opened, target, likelihoods, weight)
     with progress(f"describing {opened.title}", 1.0, wanted=progress_bar) as advance:
-        found, _, sample = summarise_source(opened, asked, advance, sampled=True)
+        found, _, sample, _ = summarise_source(opened, asked, advance, sampled=True)
     summaries = {name: found.get(name) or Summary(name, 0, 0) for name in (*asked.names, asked.target)}
     return TableSchema(asked, summaries, sample)
 

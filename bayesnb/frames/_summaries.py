@@ -115,7 +115,8 @@ class Summary:
             texts = self.texts.join(other.texts)
         elif self.numbers is not None and other.numbers is not None and not self.text:
             new = other.numbers[self.numbers.get_indexer(other.numbers) < 0]
-            both = _keep_few(self.numbers.append(new), self.most) if len(new) else self.numbers
+            both = self.numbers.append(new) if len(new) else self.numbers
+            both = both if len(both) <= self.most else None
         return replace(
             self,
             num_cells=self.num_cells + other.num_cells,
@@ -141,6 +142,7 @@ def summarise_column(
     *,
     inferred: bool = False,
     chosen: Any = None,
+    classes: tuple[Array | int, int] = (0, 1),
 ) -> Summary:
     """The summary of a column.
 
@@ -149,6 +151,7 @@ def summarise_column(
         place: The words for the place of a cell, from its position.
         inferred: Whether the likelihood will be inferred, so that numbers with many values do not need them.
         chosen: The likelihood that the user has chosen: all values of a categorical column are kept.
+        classes: The class of each row and their number, by which texts are counted.
 
     Raises:
         DataError: for a type that no likelihood takes, and for whole numbers that floating point would round.
@@ -166,12 +169,14 @@ def summarise_column(
     if typed and cells.n_unique() > most:  # to write each as text would take long
         return Summary(cells.name, len(cells) - missing, missing, text=True, numbers=None, typed=True, most=most)
     codes, names = encoded(cells)
-    counts = np.bincount(codes + 1, minlength=len(names) + 1)
-    texts = Texts(names, counts[1:], most)
+    y, num_classes = classes
+    counts = np.bincount((codes + 1) * num_classes + y, minlength=(len(names) + 1) * num_classes)
+    missing, counts = int(counts[:num_classes].sum()), counts[num_classes:].reshape(-1, num_classes)
+    texts = Texts(names, counts, most)
     return Summary(
         cells.name,
-        len(cells) - int(counts[0]),
-        int(counts[0]),
+        len(cells) - missing,
+        missing,
         text=True,
         texts=texts,
         declared=tuple(series.declared_categories(given)),
@@ -214,17 +219,13 @@ def _of_numbers(cells: nw.Series[Any], place: Callable[[int], str], most: float,
         cells.name,
         len(present),
         len(found) - len(present),
-        numbers=None if many else _keep_few(pd.Index(values), most),
+        numbers=None if many or len(values) > most else pd.Index(values),
         repeated=repeated,
         whole=whole,
         span=(low, high),
         largest=(float(found[farthest]), place(farthest)),
         most=most,
     )
-
-
-def _keep_few(values: pd.Index, most: float) -> pd.Index | None:
-    return values if len(values) <= most else None
 
 
 class Choice(NamedTuple):

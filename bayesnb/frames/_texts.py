@@ -35,6 +35,9 @@ SHORT = 15
 DAY = r"(0?[1-9]|[12]\d|3[01])"
 DATE = rf"(\d{{4}}[-/.]{DAY}[-/.]{DAY}|{DAY}[-/]{DAY}[-/]\d\d(\d\d)?|{DAY}\.{DAY}\.\d{{4}})([T ]+\d\d?:.*)?"
 
+Part = tuple[pa.Array, Array]
+"""Texts, and how often each occurs, by class."""
+
 KEPT = np.array([0, *(2**64 - 2 ** (64 - 8 * n) for n in range(1, 9))], np.uint64)
 """What is left of eight bytes of which the first n count."""
 
@@ -165,8 +168,10 @@ class Texts:
     """The distinct texts of some cells, ``counts`` of which have those of ``dictionary``, and others those ``before``.
 
     Attributes:
+        dictionary: Texts, some of which may not occur.
+        counts: How often each occurs in rows of each class, [V, K], or in all rows, [V, 1].
         most: How many texts are kept.
-        before: The texts of the other cells, some in several parts; None if they are more than are kept.
+        before: The texts of the other cells and their counts, in parts; None if they are more than are kept.
         num_numbers: How many of the other cells are numbers, or are meant to be.
         dates: Whether the other cells are all dates.
     """
@@ -174,7 +179,7 @@ class Texts:
     dictionary: pa.Array
     counts: Array
     most: float
-    before: tuple[pa.Array, ...] | None = ()
+    before: tuple[Part, ...] | None = ()
     num_numbers: int = 0
     dates: bool = True
 
@@ -182,7 +187,7 @@ class Texts:
         """The texts of both."""
         if other.before == () and _extends(other.dictionary, self.dictionary):
             counts = other.counts.copy()
-            counts[: len(self.counts)] += self.counts
+            counts[: len(self.counts), : self.counts.shape[1]] += self.counts
             return replace(self, dictionary=other.dictionary, counts=counts)
         one, numbers = self.closed, self.closed.num_numbers + other.num_numbers
         before, dates = _compact(self.most, one.before, other.before), one.dates and other.dates
@@ -191,35 +196,46 @@ class Texts:
     @property
     def shown(self) -> pa.Array:
         """The texts of the dictionary that occur."""
-        return in_one_spelling(self.dictionary.filter(pa.array(self.counts > 0)))
+        return in_one_spelling(self.dictionary.filter(pa.array(self.counts.any(axis=1))))
 
     @cached_property
     def closed(self) -> Texts:
         """The same with all texts among those before."""
-        used = self.shown
-        numbers = self.num_numbers + int(self.counts[self.counts > 0][match(used, MEANT)].sum())
+        used, counts = self.shown, self.counts[self.counts.any(axis=1)]
+        numbers = self.num_numbers + int(counts[match(used, MEANT)].sum())
         dates = self.dates and all(match(some, DATE).all() for some in (used[:1], used))
-        before = _compact(self.most, self.before, (used,))
+        before = _compact(self.most, self.before, ((used, counts),))
         return Texts(used[:0], self.counts[:0], self.most, before, numbers, dates)
 
     @cached_property
+    def counted(self) -> Part | None:
+        """The distinct texts and their counts; None if they are more than are kept."""
+        parts = self.closed.before
+        kept = None if parts is None else _unique(parts)
+        return kept if kept is not None and len(kept[0]) <= self.most else None
+
+    @property
     def distinct(self) -> pa.Array | None:
         """The distinct texts; None if they are more than are kept."""
-        kept = self.closed.before and _unique(self.closed.before)
-        return kept if kept is not None and len(kept) <= self.most else None
+        return self.counted and self.counted[0]
 
 
-def _compact(most: float, *parts: tuple[pa.Array, ...] | None) -> tuple[pa.Array, ...] | None:
+def _compact(most: float, *parts: tuple[Part, ...] | None) -> tuple[Part, ...] | None:
     """All parts, each text once if they are many beside the first part; None if they are too many."""
     if any(part is None for part in parts):
         return None
     found = tuple(chain.from_iterable(part for part in parts if part))
-    found = found if sum(map(len, found)) <= 2 * len(found[0]) else (_unique(found),)
-    return None if len(found[0]) > most else found
+    found = found if sum(len(texts) for texts, _ in found) <= 2 * len(found[0][0]) else (_unique(found),)
+    return None if len(found[0][0]) > most else found
 
 
-def _unique(parts: tuple[pa.Array, ...]) -> pa.Array:
-    return pa.chunked_array(parts, pa.large_string()).unique()
+def _unique(parts: tuple[Part, ...]) -> Part:
+    """Each text once, with its counts."""
+    every = pa.chunked_array([texts for texts, _ in parts], pa.large_string()).dictionary_encode().combine_chunks()
+    most = max(counts.shape[1] for _, counts in parts)
+    table = np.concatenate([np.pad(counts, ((0, 0), (0, most - counts.shape[1]))) for _, counts in parts])
+    codes, size = every.indices.to_numpy(), len(every.dictionary)
+    return every.dictionary, np.stack([np.bincount(codes, own, minlength=size) for own in table.T], axis=1)
 
 
 class Lookup:

@@ -119,7 +119,7 @@ def test_texts_join_as_if_they_were_counted_at_once():
     parts = [rng.integers(0, top, 2000) for top in (500, 900, 900, 3000, 40)]
 
     def texts(codes, values, most=np.inf):
-        return Texts(large(values), np.bincount(codes, minlength=len(values)), most)
+        return Texts(large(values), np.bincount(codes, minlength=len(values))[:, None], most)
 
     def total(most):
         grown = [texts(part, names[:size], most) for part, size in zip(parts[:3], (500, 900, 900), strict=True)]

@@ -122,8 +122,8 @@ class _Counts:
 
 
 @singledispatch
-def count_block(family: Any, counts: _Counts, columns: Sequence[Column]) -> Any:
-    """The statistics of a block of columns under this family."""
+def count_block(family: Any, counts: Any, columns: Sequence[Column]) -> Any:
+    """The statistics of a block of columns under this family, of counts such as ``_Counts``."""
     del family, counts
     raise DataError(
         f"columns of {columns[0].likelihood}, such as '{columns[0].name}', are not counted in an engine, as their "
@@ -132,13 +132,13 @@ def count_block(family: Any, counts: _Counts, columns: Sequence[Column]) -> Any:
 
 
 @count_block.register(Bernoulli)
-def _(_: Any, counts: _Counts, columns: Sequence[Column]) -> BernoulliStatistics:
+def _(_: Any, counts: Any, columns: Sequence[Column]) -> BernoulliStatistics:
     table = np.stack([counts.table(column, 2) for column in columns], axis=1)
     return BernoulliStatistics(table[:, :, 1], table.sum(axis=2))
 
 
 @count_block.register(Categorical)
-def _(_: Any, counts: _Counts, columns: Sequence[Column]) -> CategoricalStatistics:
+def _(_: Any, counts: Any, columns: Sequence[Column]) -> CategoricalStatistics:
     sizes = tuple(max(len(column.values), 1) for column in columns)
     tables = [counts.table(column, size) for column, size in zip(columns, sizes, strict=True)]
     return CategoricalStatistics(np.concatenate(tables, axis=1), sizes)
@@ -146,7 +146,7 @@ def _(_: Any, counts: _Counts, columns: Sequence[Column]) -> CategoricalStatisti
 
 @count_block.register(Normal)
 @count_block.register(NormalKnownVariance)
-def _(_: Any, counts: _Counts, columns: Sequence[Column]) -> NormalStatistics:
+def _(_: Any, counts: Any, columns: Sequence[Column]) -> NormalStatistics:
     return counts.moments(columns, lambda *_: {})[0]
 
 

@@ -59,7 +59,7 @@ def describe_query(
         opened = replace(open_table(sample), name="the sample")
         if {*opened.names} != {*none.names}:
             raise DataError(f"the sample must have the columns of the query, {none.names}, got {opened.names}")
-    summaries, _, kept = summarise_source(opened, asked, sampled=True)
+    summaries, _, kept, _ = summarise_source(opened, asked, sampled=True)
     if weights is not None:
         kept = replace(RowSample.of(rows.combine_chunks().to_batches()[0], asked.target, weights), whole=False)
     return TableSchema(asked, _of_all_rows(queries, asked, summaries), kept), queries
@@ -178,5 +178,5 @@ def _of_values(sampled: Summary, values: pa.Table, num_rows: int, chosen: Any) -
     if found.texts is None or not num_cells:
         return found
     codes, names = encoded(cells)
-    cells_of = np.bincount(codes + 1, weights=counts, minlength=len(names) + 1)[1:]
+    cells_of = np.bincount(codes + 1, weights=counts, minlength=len(names) + 1)[1:, None]
     return replace(found, texts=Texts(names, cells_of, found.most))

@@ -267,7 +267,7 @@ def test_rows_that_change_between_the_readings_are_refused(monkeypatch):
     monkeypatch.setattr(limits, "KEPT_BYTES", 0)
     sizes = iter([90, 80])
     with pytest.raises(nb.StreamError, match="had 90 rows with a class when it was described, and 80 when"):
-        nb.fit_table(lambda: table()[: next(sizes)].to_reader(), "kind", temper=False)
+        nb.fit_table(lambda: table()[: next(sizes)].to_reader(), "kind", dependence=False)
 
 
 def test_a_folder_that_is_being_written(tmp_path):
