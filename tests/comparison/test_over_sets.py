@@ -47,7 +47,7 @@ def sets(means, error=0.05, freedom=20.0):
 def test_the_hierarchical_model_is_its_integral_on_a_grid():
     """The posterior of average and spread by quadrature; tails and true differences are integrated out as well."""
     means, error, freedom = np.array([-0.1, 0.3, 0.45]), 0.12, 9.0
-    found = hierarchical([Difference(m, error, freedom, "") for m in means], 0.05, seed=0, draws=5000)
+    found = hierarchical([Difference(m, error, freedom, "") for m in means], 0.05, seed=0, draws=10_000)
     unit = np.sqrt(np.mean(means**2 + error**2))
     m, e = means / unit, error / unit
     bound, scale = np.max(np.abs(m) + 3 * e), np.std(m)
