@@ -20,6 +20,7 @@ from bayesnb.plots._curves import cost_curve as cost_curve
 from bayesnb.plots._curves import learning_curve as learning_curve
 from bayesnb.plots._curves import prequential_gain as prequential_gain
 from bayesnb.plots._curves import reliability as reliability
+from bayesnb.plots._curves import robustness_curve as robustness_curve
 from bayesnb.plots._features import contribution_bars as contribution_bars
 from bayesnb.plots._features import dependence as dependence
 from bayesnb.plots._features import inclusion_bars as inclusion_bars

@@ -9,8 +9,9 @@ import numpy as np
 
 from bayesnb.arrays._typing import Array, ArrayLike, LabelsLike
 from bayesnb.comparison._metrics import NUM_BINS, ReliabilityBins
-from bayesnb.plots._style import DODGE, HATCHES, STYLES, class_colour, class_line, method_lines, shorten, tidy
+from bayesnb.plots._style import COLOURS, DODGE, HATCHES, STYLES, class_colour, class_line, method_lines, shorten, tidy
 from bayesnb.results._decisions import decide
+from bayesnb.sensitivity._robustness import Robustness
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -260,6 +261,44 @@ def cost_curve(ax: Axes, proba: ArrayLike, y: LabelsLike, *, envelope: bool = Tr
     ax.set_ylim(bottom=0.0)
     ax.set_xlabel("share of the costs that is for misses of class 1")
     ax.set_ylabel("expected cost, a share of the largest")
+    return tidy(ax)
+
+
+def robustness_curve(ax: Axes, found: Robustness, y: LabelsLike) -> Axes:
+    """Draw the accuracy of the decisions that s pseudo-rows of any content leave unchanged, against s.
+
+    Crosses are the wrong decisions, each at the number of pseudo-rows that change it, s*; the dashed line is the share
+    of decisions that are left. Where wrong decisions have small s*, the line rises.
+
+    Args:
+        found: What ``nb.robustness`` returns for N rows.
+        y: Their labels [N], 0 to K - 1.
+
+    Raises:
+        ValueError: if the labels do not fit the rows.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> import bayesnb as nb
+        >>> X, y = [[0, 1], [0, 0], [1, 0], [1, 1]], [0, 0, 1, 1]
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), X, y)
+        >>> ax = nb.plots.robustness_curve(Figure().subplots(), nb.robustness(post, X), y)
+        >>> ax.get_xlabel(), ax.get_legend_handles_labels()[1]
+        ('pseudo-rows', ['accuracy of the decisions left', 'decisions left', 'wrong decisions'])
+    """
+    s_star, y = np.asarray(found.s_star, float), np.asarray(y)
+    if y.shape != s_star.shape or not y.size:
+        raise ValueError(f"y must be labels [{len(s_star)}], one for each row of found, got shape {y.shape}")
+    order = np.argsort(s_star)
+    s, right = s_star[order], (np.asarray(found.labels) == y)[order]
+    left = np.arange(len(s), 0, -1)
+    accuracy = np.cumsum(right[::-1])[::-1] / left
+    ax.step(s, accuracy, where="pre", label="accuracy of the decisions left", color=COLOURS[0], linewidth=1.8)
+    ax.step(s, left / len(s), where="pre", label="decisions left", color="0.5", linestyle="--", linewidth=1.2)
+    ax.plot(s[~right], accuracy[~right], "x", label="wrong decisions", color=COLOURS[5], markersize=7)
+    ax.set_ylim(0.0, 1.03)
+    ax.set_xlabel("pseudo-rows")
+    ax.set_ylabel("share of the test rows")
     return tidy(ax)
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from bayesnb.arrays._placement import Node, promote_dtypes, pytree
 from bayesnb.arrays._typing import Array, Rows
@@ -46,6 +47,8 @@ class Robustness(Node):
         >>> found = nb.robustness(post, [[0]])
         >>> found.s_star.round(2), found.labels, found.rivals, found.support.round(2)
         (array([1.73]), array([0]), array([1]), array([1.]))
+        >>> found.sentence(s=5)
+        'no decision on 1 rows changes whatever up to 1.7 more pseudo-rows contain; 0 % stay up to 5'
     """
 
     s_star: Array
@@ -54,6 +57,19 @@ class Robustness(Node):
     support: Array
     exact: bool = field(default=True, metadata={"static": True})
     ignores_dependence: bool = field(default=False, metadata={"static": True})
+
+    def sentence(self, s: float = 10.0) -> str:
+        """What a paper may say of these rows: how many pseudo-rows change no decision, and how many decisions s change.
+
+        Numbers are rounded down. Of a default fit it is said of the part without dependence.
+        """
+        s_star = np.asarray(self.s_star)
+        least, stay = np.floor(10.0 * s_star.min()) / 10.0, f"{np.floor(100.0 * np.mean(s_star > s)):.0f} %"
+        what, alone = f"whatever up to {s:g} more pseudo-rows contain", "without dependence, " * self.ignores_dependence
+        if least == 0:
+            return f"{alone}{stay} of the decisions on {len(s_star):,} rows stay {what}"
+        first = what.replace(f"{s:g}", f"{least:,g}")
+        return f"{alone}no decision on {len(s_star):,} rows changes {first}; {stay} stay up to {s:g}"
 
 
 @promote_dtypes

@@ -1,4 +1,4 @@
-"""Cost curves and gains of streams are those of decisions and of log probabilities."""
+"""Cost curves, gains of streams and decisions that stay are those of decisions and of log probabilities."""
 
 import numpy as np
 import pytest
@@ -62,6 +62,24 @@ def test_the_cost_curve_of_one_table_alone(ax):
 def test_the_cost_curve_refuses(ax, proba, y, sentence):
     with pytest.raises(ValueError, match=sentence):
         plots.cost_curve(ax, proba, y)
+
+
+def test_the_robustness_curve_is_the_accuracy_of_decisions_that_stay(ax):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 40)
+    X = (rng.random((40, 3)) < np.where(y, 0.65, 0.35)[:, None]).astype(int)
+    post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), X, y)
+    found = nb.robustness(post, X)
+    plots.robustness_curve(ax, found, y)
+    accuracy, left, wrong = ax.get_lines()
+    right = post.predict(X) == y
+    for line, share in ((accuracy, lambda stay: right[stay].mean()), (left, lambda stay: stay.mean())):
+        assert_allclose(line.get_ydata()[0], share(found.s_star > -1))
+        for s in np.unique(found.s_star):
+            assert_allclose(line.get_ydata()[line.get_xdata() == s][0], share(found.s_star >= s))
+    assert_allclose(np.sort(wrong.get_xdata()), np.sort(found.s_star[~right]))
+    with pytest.raises(ValueError, match=r"y must be labels \[40\], one for each row of found, got shape \(39,\)"):
+        plots.robustness_curve(ax, found, y[1:])
 
 
 def test_gains_add_up_to_log_bayes_factors(ax):

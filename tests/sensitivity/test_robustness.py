@@ -1,5 +1,7 @@
 """How many pseudo-rows change a decision: golden numbers, refits with exactly those rows, and copies."""
 
+import re
+
 import jax
 import numpy as np
 import pytest
@@ -99,3 +101,31 @@ def test_inside_jit_and_vmap():
 def test_a_wrong_prior():
     with pytest.raises(ValueError, match="prior must be None"):
         nb.robustness(POST, NEW, prior="idm")
+
+
+@pytest.mark.parametrize(
+    ("s_star", "options", "sentence"),
+    [
+        (
+            [4.19, 12.0, np.inf],
+            {},
+            "no decision on 3 rows changes whatever up to 4.1 more pseudo-rows contain; 66 % stay",
+        ),
+        ([0.04, 12.0], {}, "50 % of the decisions on 2 rows stay whatever up to 10 more pseudo-rows contain"),
+        ([2.0] * 1200, {"ignores_dependence": True}, "without dependence, no decision on 1,200 rows changes whatever"),
+    ],
+)
+def test_the_sentence_for_a_paper_rounds_down(s_star, options, sentence):
+    places = np.zeros(len(s_star), int)
+    found = nb.results.Robustness(np.array(s_star), places, places, 1.0 * places, **options)
+    assert found.sentence().startswith(sentence)
+    assert found.sentence(3).endswith((" stay up to 3", "whatever up to 3 more pseudo-rows contain"))
+
+
+def test_the_sentence_holds():
+    rows = NEW[nb.robustness(POST, NEW).s_star > 0.1]
+    sentence = nb.robustness(POST, rows).sentence(1)
+    least, percent = re.fullmatch(r"no decision .* up to ([\d.]+) more .*; (\d+) % stay up to 1", sentence).groups()
+    assert (nb.decide_set(POST, rows, s=float(least)).sizes == 1).all()
+    alone = (nb.decide_set(POST, rows, s=1.0).sizes == 1).mean()
+    assert int(percent) / 100 <= alone < int(percent) / 100 + 0.01
