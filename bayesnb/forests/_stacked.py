@@ -41,7 +41,7 @@ class StackedPosterior(Posterior):
     Attributes:
         shares: The weight of each part, [M], which sum to one.
         log_losses: The mean of -log p(y | x, the other rows) of each part, and of the average, [M + 1]. Of up to 100
-            rows the dependence is that of four fifths of them, without the row.
+            rows the loss with dependence is the larger one of this and of five folds.
         pairs: The statistics of all pairs of columns.
         structures: The structures of the forests.
         forest_powers: Of each structure the powers by block, and that of the forest's ratio.

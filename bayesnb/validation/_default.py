@@ -2,7 +2,7 @@
 
 The parts are the posterior, the same with the "best" forest of dependence, and with "aode". Each learns powers of its
 own from one table of leave-one-out log ratios, and the shares are ``stacking_weights`` from the same rows. Of few rows
-the forests' ratios are those of folds, whose segments and edges have not seen the row either.
+a forest must also convince folds, whose segments and edges have not seen the row either.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from bayesnb.rows._checks import columns_in
 from bayesnb.rows._labelled_rows import LabelledRows, label_rows
 from bayesnb.rows._part import hash_rows
 from bayesnb.rows._sufficient_statistics import summarise
-from bayesnb.validation._learn_powers import learn_powers
-from bayesnb.validation._ratio_table import count_features, left_out_log_ratios, part_of, softmax
+from bayesnb.validation._learn_powers import Group, learn_powers
+from bayesnb.validation._ratio_table import LeftOutRatios, count_features, left_out_log_ratios, part_of, softmax
 from bayesnb.validation._stacking import find_shares
 from bayesnb.validation._temper import raise_words, split_groups, with_powers
 
@@ -43,7 +43,7 @@ the average has none, and two forms of dependence share the other half.
 """
 
 NUM_FOLDS = 5
-"""Of few rows: ten are as good and cost twice as much."""
+"""Of few rows: ten are as good, and cost twice as much."""
 
 Count = Callable[[NaiveBayes, Layout, Segments], PairStatistics]
 """Counts the pairs of rows of a model, of columns in this layout with these segments."""
@@ -89,15 +89,14 @@ def fit_default(
     joined = layout.joined(segments)
     pairs = count_pairs(layout, rows, joined) if count is None else count(exact.model, layout, joined)
     forests = _each(ForestPosterior(exact, pairs, segments=segments, apart=apart), wanted)
+    ratios = [left_out_of_each([*forests.values()], some, np.minimum(some.weight(), 1.0))]
     if max(some.num_rows, exact.statistics.class_counts.sum()) <= limits.FEW_ROWS:  # equal rows may be one of a weight
-        ratios = _ratios_of_folds([*forests.values()], some)
-    else:
-        ratios = left_out_of_each([*forests.values()], some, np.minimum(some.weight(), 1.0))
+        ratios.append(_ratios_of_folds([*forests.values()], some))
     nats, found = [softmax(table.joint(powers))[1]], list[tuple[dict[str, Array], Array]]()
-    for ratio in ratios:
-        with one_blas_thread():
-            powers, _ = learn_powers([group.with_forest(ratio, some.labels.y) for group in groups])
-        nats.append(softmax(table.with_forest(ratio, some.labels.y).joint(powers))[1])
+    for of_one in zip(*ratios, strict=True):
+        learned = [_learn_with(ratio, table, groups, some.labels.y) for ratio in of_one]
+        of_rows, powers = max(learned, key=lambda one: float(table.weight @ one[0]))
+        nats.append(of_rows)
         found.append((with_powers(exact, table.sizes, powers, words).powers or {}, np.asarray(powers[-1])))
     if COLUMNS not in structures:
         (structure,) = wanted
@@ -127,6 +126,13 @@ def fit_default(
 def _each(forest: ForestPosterior, structures: Sequence[str]) -> dict[str, ForestPosterior]:
     """The same statistics with each of the structures."""
     return {one: choose_parents(replace(forest, structure=one)) for one in structures}
+
+
+def _learn_with(ratio: Array, table: LeftOutRatios, groups: Sequence[Group], y: Array) -> tuple[Array, Array]:
+    """-log p(y | x) of each left-out row [N] with the log ratios of a forest, and the powers that are learned then."""
+    with one_blas_thread():
+        powers, _ = learn_powers([group.with_forest(ratio, y) for group in groups])
+    return softmax(table.with_forest(ratio, y).joint(powers))[1], powers
 
 
 def _ratios_of_folds(forests: Sequence[ForestPosterior], rows: LabelledRows) -> Array:
