@@ -92,13 +92,13 @@ def predict_query(
     query = query.with_columns(bayesnb_most=nw.max_horizontal(*map(nw.col, scores)))
     query = query.with_columns(**{name: (nw.col(name) - nw.col("bayesnb_most")).exp() for name in scores})
     probs_of = [nw.col(name) / total([nw.col(one) for one in scores]) for name in scores]
-    query = query.select(*keep, "bayesnb_refused", **dict(zip(names, probs_of, strict=True)))
-    worth = [nw.col(name) for name in names]
+    query = query.select(*keep, "bayesnb_refused", **dict(zip(scores, probs_of, strict=True)))
+    worth = [nw.col(name) for name in scores]
     if costs is not None:
         worth = [total([p * -float(cost) for p, cost in zip(worth, one, strict=True)]) for one in np.asarray(costs).T]
-    query = query.with_columns(prediction=_best(worth, labels))
-    given = {name: _unless_refused(nw.col(name)) for name in ("prediction", *names)}
-    return query.select(*keep, **given).to_native()
+    query = query.with_columns(bayesnb_most=nw.max_horizontal(*worth)).with_columns(bayesnb_best=_best(worth, labels))
+    found = zip(("prediction", *names), ("bayesnb_best", *scores), strict=True)  # SQLFrame reads no name with a quote
+    return query.select(*keep, **{name: _unless_refused(nw.col(own)) for name, own in found}).to_native()
 
 
 LARGEST_ODDS = 1e300
@@ -116,8 +116,8 @@ def _unless_refused(x: nw.Expr) -> nw.Expr:
 
 
 def _best(worth: Sequence[nw.Expr], labels: Sequence[Any]) -> nw.Expr:
-    """The first label whose worth is the largest."""
-    most, found = nw.max_horizontal(*worth), nw.lit(labels[-1])
+    """The first label whose worth is the largest, `bayesnb_most`."""
+    most, found = nw.col("bayesnb_most"), nw.lit(labels[-1])
     for one, label in zip(worth[-2::-1], labels[-2::-1], strict=True):
         found = nw.when(one >= most).then(nw.lit(label)).otherwise(found)
     return found
@@ -254,8 +254,21 @@ def _to_duckdb(native: Any, odds: pa.Table) -> Any:  # noqa: ARG001
     return native.query("bayesnb_rows", "select * from odds")  # DuckDB finds the variable by its name
 
 
+def _to_ibis(native: Any, odds: pa.Table) -> Any:  # noqa: ARG001
+    import ibis
+
+    return ibis.memtable(odds)
+
+
+def _to_spark(native: Any, odds: pa.Table) -> Any:
+    return native.sparkSession.createDataFrame(odds.to_pandas())
+
+
+# not Dask, which shuffles rows for a join, and then does not find them again
 UPLOADS: Mapping[str, Callable[[Any, pa.Table], Any]] = {
     "polars": lambda _, odds: nw.from_arrow(odds, backend="polars").to_native(),
     "duckdb": _to_duckdb,
-    "pyspark": lambda native, odds: native.sparkSession.createDataFrame(odds.to_pandas()),
+    "ibis": _to_ibis,
+    "sqlframe": lambda native, odds: native.session.createDataFrame(odds.to_pylist()),
+    **dict.fromkeys(("pyspark", "pyspark[connect]"), _to_spark),
 }

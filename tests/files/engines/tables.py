@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-LIKELIHOODS = {"events": "poisson", "null": "histogram", "chosen": "normal", "level": "categorical"}
+LIKELIHOODS = {"events": "poisson", "gaps": "histogram", "chosen": "normal", "level": "categorical"}
 
 
 def make_table(num_rows, seed=1):
@@ -26,7 +26,7 @@ def make_table(num_rows, seed=1):
             "number": np.arange(num_rows),
             "large": 1e8 + rng.normal(k, 1.0),
             "nan": pa.array(np.where(some < 0.1, np.nan, rng.normal(k, 2.0))),
-            "null": pa.array(rng.normal(k, 1.0), mask=some > 0.8),
+            "gaps": pa.array(rng.normal(k, 1.0), mask=some > 0.8),
             "heavy": 100.0 * rng.standard_cauchy(num_rows) + k,
             "single": rng.normal(k, 1.0).astype(np.float32),
             "chosen": rng.lognormal(k, 1.0),
@@ -43,25 +43,54 @@ def make_table(num_rows, seed=1):
     )
 
 
+def package(name):
+    return pytest.importorskip(name, reason=f"{name} is an extra")
+
+
 def duck(path):
-    return pytest.importorskip("duckdb", reason="DuckDB is not installed").sql(f"from '{path}'")
+    return package("duckdb").sql(f"from '{path}'")
 
 
 def duck_in_memory(path):
-    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
-    connection = duckdb.connect()
+    connection = package("duckdb").connect()
     connection.register("rows", pq.read_table(path))
     return connection.sql("from rows")
 
 
-ENGINES = {"polars": pl.scan_parquet, "DuckDB": duck, "DuckDB in memory": duck_in_memory}
+def ibis(backend):
+    def read(path):
+        return getattr(package("ibis"), backend).connect().read_parquet(path)
+
+    return read
+
+
+def sqlframe(path):
+    return package("sqlframe.duckdb").DuckDBSession().read.parquet(path)
+
+
+def dask(path):
+    return package("dask.dataframe").read_parquet(path, dtype_backend="pyarrow").repartition(npartitions=3)
+
+
+READERS = {
+    "polars": pl.scan_parquet,
+    "DuckDB": duck,
+    "DuckDB in memory": duck_in_memory,
+    "Ibis": ibis("duckdb"),
+    "Ibis of polars": ibis("polars"),
+    "SQLFrame": sqlframe,
+    "Dask": dask,
+}
+QUIET = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # of what they lean on
+ENGINES = [*READERS][:3] + [pytest.param(name, marks=[pytest.mark.slow, QUIET]) for name in [*READERS][3:]]
+"""Those that take long are slow; Spark has tests of its own, as a session takes a minute."""
 
 
 def query(engine, table, folder):
     """The table as a query of an engine."""
     path = Path(folder) / "rows.parquet"
     pq.write_table(table, path)
-    return ENGINES[engine](str(path))
+    return READERS[engine](str(path))
 
 
 def assert_alike(found, wanted):

@@ -1,4 +1,4 @@
-"""Spark, through the same expressions; one session takes a minute."""
+"""Spark, classic and by Spark Connect, through the same expressions; a session takes a minute."""
 
 import shutil
 import sys
@@ -15,18 +15,20 @@ from tests.files.engines.tables import LIKELIHOODS, assert_alike, make_table
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
-@pytest.fixture(scope="module")
-def spark():
+@pytest.fixture(scope="module", params=["classic", "Connect"])
+def spark(request):
     if shutil.which("java") is None:
         pytest.skip("Java is not installed")
-    sql = pytest.importorskip("pyspark.sql", reason="pyspark is an extra")
+    builder = pytest.importorskip("pyspark.sql", reason="pyspark is an extra").SparkSession.builder
+    if request.param == "Connect":
+        pytest.importorskip("grpc", reason="pyspark[connect] is an extra")
     options = {
         "ui.enabled": "false",
         "driver.memory": "1g",
         "sql.shuffle.partitions": "2",
         "pyspark.python": sys.executable,
     }
-    builder = sql.SparkSession.builder.master("local[2]")
+    builder = builder.master("local[2]") if request.param == "classic" else builder.remote("local[2]")
     for name, value in options.items():
         builder = builder.config(f"spark.{name}", value)
     session = builder.getOrCreate()
