@@ -10,7 +10,7 @@ import bayesnb as nb
 PAIR = np.array([[1, 0], [0, 1]])
 FITS = [nb.fit_mle, nb.fit_map, nb.fit_posterior]
 SLOW = [pytest.param(family, marks=pytest.mark.slow) for family in (nb.Categorical(2), nb.Multinomial())]
-FAMILIES = [nb.Bernoulli(), nb.Normal(), *SLOW]
+FAMILIES = [nb.Bernoulli(), nb.Normal(), nb.Poisson(), nb.Binomial(1), *SLOW]
 
 
 def on_numpy(function, *arrays):

@@ -18,26 +18,11 @@ def bernoulli(**prior):
 
 
 @both
-def test_densities_are_scipys(lane):
-    fit = nb.fit_mle(bernoulli(), lane(FLAGS), lane(Y))
-    share = sums(FLAGS) / class_counts()[:, None]
-    assert_allclose(fit.params["x_probs"], share, rtol=1e-6)
-    with np.errstate(divide="ignore"):
-        expected = stats.bernoulli.logpmf(FLAGS[:, None], share).sum(axis=2) + np.log(class_counts() / N)
-    assert_allclose(fit.log_joint(lane(FLAGS)), expected, **tolerance(lane))
-
-
-@both
 def test_the_predictive_is_the_share_of_ones_with_pseudo_counts(lane):
     fit = nb.fit_posterior(bernoulli(a=A, b=B), lane(FLAGS), lane(Y))
     share = (sums(FLAGS) + A) / (class_counts()[:, None] + A + B)
     expected = stats.bernoulli.logpmf(FLAGS[:, None], share).sum(axis=2) + log_class_mean(class_counts())
     assert_allclose(fit.log_joint(lane(FLAGS)), expected, **tolerance(lane))
-
-
-def test_the_map_is_the_mode_of_a_beta():
-    fit = nb.fit_map(bernoulli(a=3.0, b=2.0), FLAGS, Y)
-    assert_allclose(fit.params["x_probs"], (sums(FLAGS) + 2) / (class_counts()[:, None] + 3), rtol=1e-12)
 
 
 @pytest.mark.parametrize("fit", FITS)

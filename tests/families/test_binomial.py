@@ -38,16 +38,6 @@ def binomial(name, **prior):
 
 
 @on_a_device_too
-def test_binomial_densities_are_scipys(lane, name):
-    fit = nb.fit_mle(binomial(name), lane(rows(name)), lane(Y))
-    share = sums(SUCCESSES[name]) / sums(CELLS[name])
-    assert_allclose(fit.params["x_probs"], share, rtol=1e-5 if lane is device else 1e-12)
-    likelihood = stats.binom.logpmf(SUCCESSES[name][:, None], CELLS[name][:, None], share).sum(axis=2)
-    expected = likelihood + np.log(class_counts() / N)
-    assert_allclose(fit.log_joint(lane(rows(name))), expected, **tolerance(lane))
-
-
-@on_a_device_too
 def test_binomial_predictive_is_scipys_beta_binomial(lane, name):
     a, b = np.array([0.7, 2.0, 1.0]), np.array([[1.5], [0.5], [3.0]])
     fit = nb.fit_posterior(binomial(name, a=a, b=b), lane(rows(name)), lane(Y))
@@ -55,12 +45,6 @@ def test_binomial_predictive_is_scipys_beta_binomial(lane, name):
     terms = stats.betabinom.logpmf(SUCCESSES[name][:, None], CELLS[name][:, None], wins, losses)
     expected = terms.sum(axis=2) + log_class_mean(class_counts())
     assert_allclose(fit.log_joint(lane(rows(name))), expected, **tolerance(lane))
-
-
-def test_binomial_map_is_smoothed():
-    fit = nb.fit_map(nb.NaiveBayes(nb.Binomial.laplace(7, 2.0)), SUCCESSES["number"], Y)
-    expected = (sums(SUCCESSES["number"]) + 2) / (sums(CELLS["number"]) + 4)
-    assert_allclose(fit.params["x_probs"], expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("fit", FITS)
@@ -106,14 +90,6 @@ def test_a_class_in_which_an_outcome_is_impossible_never_wins(lane):
     assert_allclose(np.exp(fit.log_joint(lane(cells[:, None]))), joint, rtol=1e-6)
     proba = fit.predict_proba(lane(cells[:, None]))
     assert_allclose(proba, joint / joint.sum(axis=1, keepdims=True), rtol=1e-6)
-
-
-def test_binomial_class_without_rows():
-    y, (x, t) = np.where(Y == 1, 2, Y), rows("pair")
-    assert_array_equal(nb.fit_mle(binomial("pair"), (x, t), y).predict_proba((x, t))[:, 1], 0)
-    fit = nb.fit_posterior(binomial("pair", a=1.5, b=0.4), (x, t), y)
-    expected = stats.betabinom.logpmf(x, t, 1.5, 0.4).sum(axis=1) + np.log(1 / (N + K))
-    assert_allclose(fit.log_joint((x, t))[:, 1], expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("fit", FITS)

@@ -25,24 +25,10 @@ def shares(concentration):
 
 
 @both
-def test_the_mle_is_the_relative_frequency(lane):
-    fit = nb.fit_mle(nb.NaiveBayes(nb.Categorical(SIZES), num_classes=K), lane(CODES), lane(Y))
-    with np.errstate(divide="ignore"):
-        expected = np.log(shares(0.0)).sum(axis=2) + np.log(class_counts() / N)
-    assert_allclose(fit.log_joint(lane(CODES)), expected, **tolerance(lane))
-
-
-@both
 def test_the_predictive_is_the_share_with_pseudo_counts(lane):
     model = nb.NaiveBayes(nb.Categorical(SIZES, concentration=ALPHA), num_classes=K)
     expected = np.log(shares(ALPHA)).sum(axis=2) + log_class_mean(class_counts())
     assert_allclose(nb.fit_posterior(model, lane(CODES), lane(Y)).log_joint(lane(CODES)), expected, **tolerance(lane))
-
-
-def test_the_map_is_the_mode_of_a_dirichlet():
-    model = nb.NaiveBayes(nb.Categorical(SIZES, concentration=1.0 + ALPHA), num_classes=K)
-    expected = np.log(shares(ALPHA)).sum(axis=2) + np.log(class_counts() / N)
-    assert_allclose(nb.fit_map(model, CODES, Y).log_joint(CODES), expected, rtol=1e-10)
 
 
 @on_numpy_and_in_jit

@@ -7,24 +7,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 import bayesnb as nb
-from tests.families.count_rows import RANDOM, K, N, Y, both, class_counts, sums, tolerance
-
-WORDS = RANDOM.poisson(1.0 + Y[:, None] * [0.0, 1.0, 0.5, 2.0], (N, 4)) + 1
-
-
-def test_the_map_is_the_mode_of_a_dirichlet():
-    fit = nb.fit_map(nb.NaiveBayes(nb.Multinomial(concentration=[1.5, 2.0, 3.0, 1.0])), WORDS, Y)
-    counts = sums(WORDS) + np.array([0.5, 1.0, 2.0, 0.0])
-    assert_allclose(fit.params["x_probs"], counts / counts.sum(axis=1, keepdims=True), rtol=1e-12)
-
-
-@both
-def test_densities_are_scipys(lane):
-    fit = nb.fit_mle(nb.NaiveBayes(nb.Multinomial(), num_classes=K), lane(WORDS), lane(Y))
-    share = sums(WORDS) / sums(WORDS).sum(axis=1, keepdims=True)
-    law = stats.multinomial(WORDS.sum(axis=1)[:, None], share[None])
-    expected = law.logpmf(WORDS[:, None]) + np.log(class_counts() / N)
-    assert_allclose(fit.log_joint(lane(WORDS)), expected, **tolerance(lane))
+from tests.families.count_rows import RANDOM
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, bool])
