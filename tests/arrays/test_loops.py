@@ -204,15 +204,6 @@ def test_a_truth_value_may_be_any_byte():
     assert_array_equal(nb.fit_posterior(model, odd, y).predict_proba(odd), proper.predict_proba(odd.astype(int)))
 
 
-def test_a_family_of_ones_own_is_asked_about_its_cells():
-    class Strict(nb.Bernoulli):
-        def check(self, x, block):
-            raise ValueError(f"{block}, {x.shape[1]} column, is refused")
-
-    with pytest.raises(ValueError, match="x, 1 column, is refused"):
-        nb.fit_posterior(nb.NaiveBayes(Strict()), np.ones((4, 1)), np.array([0, 1, 0, 1]))
-
-
 def test_memory_that_a_loop_needs_soon_is_asked_for():
     import numba
 

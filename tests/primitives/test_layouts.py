@@ -9,8 +9,6 @@ import pytest
 import scipy.sparse
 import scipy.stats
 import threadpoolctl
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
@@ -43,17 +41,6 @@ def by_class(y, num_classes, function):
     return np.stack([function(y == k) for k in range(num_classes)])
 
 
-@pytest.mark.usefixtures("blocks")
-@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int8, np.int64, np.float32, np.float64])
-@pytest.mark.parametrize("columns", [1, 4, 5])
-def test_bernoulli_counts(dtype, columns):
-    y = labels(1500)
-    X = (np.random.default_rng(1).random((1500, columns)) < 0.7).astype(dtype)
-    given = nb.sufficient_statistics(nb.NaiveBayes(nb.Bernoulli()), X, y).blocks["x"]
-    assert_array_equal(given.successes, by_class(y, 3, lambda own: X[own].sum(axis=0, dtype=int)))
-    assert_array_equal(given.trials, by_class(y, 3, lambda own: np.full(columns, own.sum())))
-
-
 @pytest.mark.parametrize("layout", ["C", "F", "strided"])
 @pytest.mark.parametrize("num_classes", [2, 40])
 def test_more_ones_of_a_class_than_a_byte_counts(layout, num_classes):
@@ -76,63 +63,6 @@ def test_counts_are_looked_up_part_by_part(monkeypatch, form, dtype, part_bytes)
     a = 0.7 + by_class(y, 3, lambda own: X[own].sum(axis=0, dtype=float))
     exact = scipy.stats.dirichlet_multinomial.logpmf(X[:, None].astype(int), a[None], X.sum(axis=1, dtype=int)[:, None])
     assert_allclose(posterior.log_joint(form(X)), exact + np.log([0.2, 0.5, 0.3]), rtol=1e-9)
-
-
-@pytest.mark.usefixtures("blocks")
-@pytest.mark.parametrize("num_classes", [3, 6])
-@pytest.mark.parametrize(
-    "dtype", cases.by_default([bool, np.uint8, np.int64, np.float32, np.float64], bool, np.float64)
-)
-def test_sparse_rows_are_scored_for_few_and_for_many_classes(num_classes, dtype):
-    y, rng = labels(1500, num_classes), np.random.default_rng(1)
-    X = rng.poisson([0.2, 1.0, 0.0, 3.0], (1500, 4)).astype(dtype)
-    X[y == 0, 1] = 0  # class 0 has no such cell, and so probability 0
-    fit = nb.fit_mle(nb.NaiveBayes(nb.Multinomial()), scipy.sparse.csr_array(X), y)
-    probs, totals = fit.params["x_probs"], X.sum(axis=1, dtype=int)[:, None]
-    exact = scipy.stats.multinomial.logpmf(X[:, None].astype(int), totals, probs[None])
-    assert (exact[X[:, 1] > 0, 0] == -np.inf).all()
-    assert_allclose(fit.log_joint(scipy.sparse.csr_array(X)), exact + np.log(fit.params["class_probs"]), rtol=1e-5)
-
-
-@pytest.mark.usefixtures("blocks")
-@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64, np.float32])
-def test_categorical_counts_and_predictions(dtype):
-    y, rng = labels(1500), np.random.default_rng(1)
-    X = rng.integers(0, 4, (1500, 3)).astype(dtype)
-    X[5, 1] = 9  # undeclared, so missing
-    if np.issubdtype(dtype, np.signedinteger):
-        X[6, 2] = -1
-    elif dtype == np.float32:
-        X[6, 2] = np.nan
-    model = nb.NaiveBayes(nb.Categorical(4))
-    fit = nb.fit_posterior(model, X, y)
-    counts = by_class(y, 3, lambda own: (X[own][:, :, None] == np.arange(4)).sum(axis=0))
-    assert_array_equal(fit.statistics.blocks["x"].counts.reshape(3, 3, 4), counts)
-    log_probs = np.log((counts + 1) / (counts + 1).sum(axis=-1, keepdims=True))
-    chosen = np.einsum("ndc,kdc->nk", (X[:, :, None] == np.arange(4)).astype(float), log_probs)
-    prior = np.log((np.bincount(y) + 1) / (len(y) + 3))
-    assert_allclose(fit.log_joint(X), chosen + prior, rtol=1e-12)
-
-
-@pytest.mark.usefixtures("blocks")
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("offset", [0.0, 1e4])
-def test_normal_moments(dtype, offset):
-    """Float32 blocks may round, each relative to the column's own spread; the sums of blocks are float64."""
-    y, rng = labels(3000), np.random.default_rng(1)
-    X = (
-        rng.normal(size=(3000, 4)) * [1, 10, 1e-2 if dtype == np.float64 else 1, 0]
-        + np.outer([0, 3, 1000], [1, 0, 0, 0])[y]
-    )
-    X = (X + offset).astype(dtype)
-    given = nb.sufficient_statistics(nb.NaiveBayes(nb.Normal()), X, y).blocks["x"]
-    exact = X.astype(np.longdouble)
-    spread = by_class(y, 3, lambda own: exact[own].std(axis=0))
-    rounding = 1e-6 if dtype == np.float32 else 1e-11
-    mean = by_class(y, 3, lambda own: exact[own].mean(axis=0))
-    assert (np.abs(given.mean - mean) <= rounding * spread + 4e-15 * np.abs(mean)).all()
-    assert (np.abs(given.variance - spread**2) <= 4 * rounding * spread**2 + 1e-14 * np.abs(mean) * spread).all()
-    assert (given.variance[:, 3] == 0).all()
 
 
 def test_a_class_of_one_row_among_many_has_no_variance():
@@ -170,22 +100,6 @@ def test_a_row_beyond_all_measure_keeps_its_order():
     far = fit.log_joint(np.array([[1e100, 0.0], [1e120, 0.0]]))
     assert np.isfinite(far).all()
     assert (far[1] < far[0]).all()
-
-
-@pytest.mark.slow
-@settings(max_examples=25, deadline=None)
-@given(
-    st.integers(1, 300), st.integers(1, 9), st.integers(1, 5), st.sampled_from([bool, np.uint8, np.float32]), st.data()
-)
-def test_any_shape_of_flags(num_rows, num_columns, num_classes, dtype, data):
-    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
-    X, y = rng.integers(0, 2, (num_rows, num_columns)).astype(dtype), rng.integers(0, num_classes, num_rows)
-    weight = rng.integers(0, 3, num_rows).astype(float) if data.draw(st.booleans()) else None
-    given = nb.sufficient_statistics(
-        nb.NaiveBayes(nb.Bernoulli()), X, y, sample_weight=weight, num_classes=num_classes
-    ).blocks["x"]
-    z = np.eye(num_classes)[y] * (1.0 if weight is None else weight[:, None])
-    assert_allclose(given.successes, z.T @ X.astype(float), rtol=1e-12)
 
 
 def test_a_fit_keeps_its_tables_and_still_pickles():
@@ -243,14 +157,6 @@ def test_numbers_in_other_orders_of_bytes_and_widths(name, dtype):
     fit, again = nb.fit_posterior(model, whole, y), nb.fit_posterior(model, other, y)
     assert_allclose(again.log_joint(other), fit.log_joint(whole), rtol=1e-5, atol=1e-5)
     assert_allclose(nb.leave_one_out(model, other, y), nb.leave_one_out(model, whole, y), rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.slow
-def test_a_block_without_columns_leaves_the_class_prior():
-    y = np.array([0, 1, 1])
-    for family in (nb.Normal(), nb.Bernoulli(), nb.Multinomial()):
-        fit = nb.fit_posterior(nb.NaiveBayes(family), np.zeros((3, 0)), y)
-        assert_allclose(fit.predict_proba(np.zeros((2, 0))), [[0.4, 0.6]] * 2)
 
 
 def test_locations_beyond_single_precision():

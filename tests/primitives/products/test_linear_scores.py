@@ -7,14 +7,11 @@ import pytest
 import scipy.sparse
 from jax.experimental.sparse import BCOO
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import gammaln
-from sklearn.feature_extraction.text import CountVectorizer
 
 import bayesnb as nb
 from bayesnb import sklearn as dropin
 from bayesnb.arrays._cells import part_of, rows_of
 from bayesnb.primitives.products._linear_scores import multiply_stored
-from bayesnb.primitives.sums import Labels, class_sums
 from tests import cases
 
 FORMATS = [scipy.sparse.csr_matrix, scipy.sparse.csr_array, scipy.sparse.csc_matrix, scipy.sparse.coo_array]
@@ -74,25 +71,17 @@ def test_every_format_and_type_counts_the_same(make, dtype):
     assert_allclose(fitted.predict_proba(make(X.astype(dtype))), expected.predict_proba(X), rtol=1e-9)
 
 
-def test_cells_stored_twice_are_added_and_the_users_matrix_stays():
-    twice = scipy.sparse.csr_matrix((np.ones(4), np.array([1, 1, 0, 2]), np.array([0, 2, 4])), shape=(2, 3))
-    once, model = twice.toarray(), nb.NaiveBayes(nb.Multinomial())
-    assert_same(nb.fit_posterior(model, twice, [0, 1]), nb.fit_posterior(model, once, [0, 1]))
-    assert twice.nnz == 4
-    with pytest.raises(ValueError, match=r"column 1: a Bernoulli cell is 0, 1 or NaN \(missing\), got 2"):
-        nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), twice, [0, 1])
-
-
-def test_categories_come_one_hot():
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("in_order", [True, False])
+def test_categories_come_one_hot(rng, in_order):
     codes, y = np.stack([rng.integers(0, 2, 50), rng.integers(-1, 4, 50)], axis=1), rng.integers(0, 2, 50)
     one_hot = np.concatenate([codes[:, :1] == np.arange(2), codes[:, 1:] == np.arange(4)], axis=1)
     model = nb.NaiveBayes(nb.Categorical((2, 4)))
-    sparse = scipy.sparse.csr_matrix(one_hot.astype(float))
+    sparse = scipy.sparse.csr_matrix(one_hot.astype(float)) if in_order else shuffled(one_hot.astype(float), rng)
     fitted = nb.fit_posterior(model, sparse, y)
     assert_same(fitted, nb.fit_posterior(model, codes, y))
     assert_allclose(fitted.predict_proba(sparse), fitted.predict_proba(codes), rtol=1e-12)
-    for bad in (sparse[:, :5], scipy.sparse.csr_matrix(np.ones((3, 6))), 2 * sparse):
+    two_ones = scipy.sparse.csr_matrix(([1, 1, 1], [5, 0, 2], [0, 3]), shape=(1, 6))  # of one column, apart
+    for bad in (sparse[:, :5], scipy.sparse.csr_matrix(np.ones((3, 6))), 2 * sparse, two_ones):
         with pytest.raises(ValueError, match="one-hot and end to end, 6 wide"):
             fitted.predict(bad)
 
@@ -194,17 +183,6 @@ def test_stored_cells_are_multiplied_as_the_dense_rows(rng, dtype, coefficients,
         assert_allclose(found, x.toarray().astype(float) @ table.astype(float), rtol=1e-13, atol=1e-13)
 
 
-def test_places_of_64_bits_and_sums_of_few_columns(rng):
-    dense, y = rng.poisson(0.5, (200, 3)), rng.integers(0, 4, 200).astype(np.int32)
-    x = scipy.sparse.csr_array(dense)
-    x.indices, x.indptr = x.indices.astype(np.int64), x.indptr.astype(np.int64)
-    for num_classes in (4, 5):
-        table = rng.normal(size=(3, num_classes))
-        assert_allclose(multiply_stored(x, table), dense @ table, rtol=1e-13, atol=1e-13)
-    sums = class_sums(Labels(y, None), 4).sum(x)
-    assert_allclose(sums, [dense[y == k].sum(axis=0) for k in range(4)])
-
-
 def test_a_part_of_sparse_rows_shares_their_memory(rng):
     x = scipy.sparse.csr_array(rng.poisson(0.5, (30, 5)))
     for rows in (slice(0, 30), slice(4, 11), slice(29, 30), slice(7, 7)):
@@ -237,6 +215,11 @@ def test_bcoo_inside_jit_is_refused():
             "column 2: a Multinomial cell is a number, 0 or more",
         ),
         (nb.Bernoulli(), scipy.sparse.csr_array([[1.0, 0.5]] * 3), "column 1: a Bernoulli cell is 0, 1 or NaN"),
+        (
+            nb.Multinomial(),  # cells in no order
+            scipy.sparse.csr_matrix(([1.0, 1.0, -2.0, -3.0], [3, 0, 3, 2], [0, 1, 1, 4]), shape=(3, 4)),
+            "column 2: a Multinomial cell is a number, 0 or more.*got -3",
+        ),
     ],
 )
 def test_bad_sparse_rows_are_refused_in_a_sentence(family, X, message):
@@ -320,20 +303,6 @@ def test_the_estimator_and_the_drop_in_class_do_not_sort_either(name, rng):
         assert_allclose(found, make().fit(X, y).predict_log_proba(X), rtol=1e-9)
 
 
-def test_a_vectorizers_own_counts():
-    texts = ["win cash now", "see you now now", "cash cash prize", "are you there", ""] * 3
-    y, model = [0, 1, 0, 1, 1] * 3, nb.NaiveBayes(nb.Multinomial.laplace(1.0))
-    X = CountVectorizer().fit_transform(texts)
-    found = nb.fit_map(model, X, y)
-    assert_allclose(found.log_joint(X), nb.fit_map(model, X.toarray(), y).log_joint(X.toarray()), rtol=1e-12)
-
-
-def test_a_multinomial_coefficient_is_that_of_the_whole_counts(rng):
-    X, _ = unsorted("multinomial", rng)
-    base = nb.Multinomial().row_base_measure(rows_of(shuffled(X, rng)))
-    assert_allclose(base, gammaln(X.sum(axis=1) + 1) - gammaln(X + 1).sum(axis=1), rtol=1e-12)
-
-
 def test_cells_stored_twice_apart_are_added_in_a_copy():
     columns, cells = np.array([2, 0, 2, 1, 0, 1, 3, 1]), np.array([1, 4, 2, 1, 1, 2, 5, 3])
     X = scipy.sparse.csr_matrix((cells, columns, [0, 4, 4, 8]), shape=(3, 4))
@@ -344,34 +313,6 @@ def test_cells_stored_twice_apart_are_added_in_a_copy():
     assert_array_equal(X.indices, columns)
     with pytest.raises(ValueError, match=r"column 1: a Bernoulli cell is 0, 1 or NaN \(missing\), got 5"):
         nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), X[2], [0])
-
-
-def test_codes_that_come_one_hot_in_any_order(rng):
-    codes, y = rng.integers(0, 3, (40, 2)), rng.integers(0, 2, 40)
-    one_hot = (codes[:, :, None] == np.arange(3)).reshape(40, 6).astype(np.int64)
-    model = nb.NaiveBayes(nb.Categorical(3))
-    found, expected = nb.fit_posterior(model, shuffled(one_hot, rng), y), nb.fit_posterior(model, codes, y)
-    assert_allclose(found.log_evidence, expected.log_evidence, rtol=1e-12)
-    for columns in ([0, 4, 1], [4, 0, 1]):  # two ones of one column, beside each other and apart
-        wrong = scipy.sparse.csr_matrix(([1, 1, 1], columns, [0, 3]), shape=(1, 6))
-        with pytest.raises(ValueError, match="one-hot and end to end, 6 wide"):
-            found.predict(wrong)
-
-
-@pytest.mark.parametrize(
-    ("cells", "columns", "message"),
-    [
-        ([1.0, -2.0, -3.0], [0, 3, 2], "column 2: a Multinomial cell is a number, 0 or more.*got -3"),
-        ([1.0, np.nan, 1.0], [2, 0, 1], "contains NaN, but a sparse matrix has no missing"),
-        ([1.0, 2.0, 3.0], [2, 9, 1], "inconsistent sparse matrix"),
-        ([1.0, 2.0, 3.0], [2, -1, 1], "inconsistent sparse matrix"),
-    ],
-)
-def test_bad_cells_are_refused_in_the_sentence_of_sorted_rows(cells, columns, message):
-    X = scipy.sparse.csr_matrix((np.ones(4), [3, 0, 0, 1], [0, 2, 2, 4]), shape=(3, 4))
-    X.data, X.indices, X.indptr = np.array([1.0, *cells]), np.array([3, *columns], np.int32), np.array([0, 1, 1, 4])
-    with pytest.raises(ValueError, match=message):
-        nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), X, [0, 1, 0])
 
 
 @pytest.mark.parametrize("num_classes", [1, 4, 7])

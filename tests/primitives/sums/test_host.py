@@ -139,27 +139,6 @@ def test_no_rows_on_a_device(soft):
             assert_array_equal(part, 0)
 
 
-def test_counts_go_past_the_end_of_float32():
-    """float32 stops counting at 2^24: one more row must still count."""
-    many = 2**24
-    model = nb.NaiveBayes(nb.Bernoulli())
-    heavy = nb.sufficient_statistics(model, np.ones((1, 1), np.float32), [0], sample_weight=[many])
-    one = nb.sufficient_statistics(model, np.ones((1, 1), np.float32), [0])
-    merged = nb.merge(heavy, one)
-    assert merged.class_counts[0] == many + 1
-    assert merged.blocks["x"].successes[0, 0] == many + 1
-
-
-@pytest.mark.slow
-def test_counts_inside_jit_go_past_the_end_of_float32():
-    rows = 2**24 + 3
-    model = nb.NaiveBayes(nb.Bernoulli(), num_classes=1)
-    count = jax.jit(lambda X, y: nb.sufficient_statistics(model, X, y))
-    statistics = count(jnp.ones((rows, 1), jnp.float32), jnp.zeros(rows, jnp.int32))
-    assert int(statistics.class_counts[0]) == rows
-    assert int(statistics.blocks["x"].successes[0, 0]) == rows
-
-
 def test_weighted_sums_inside_jit_are_pairwise():
     """100,000 weights of 0.1: adding them one by one in float32 is off by 1.4e-4 relative."""
     rows = 100_000
