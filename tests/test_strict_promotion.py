@@ -1,4 +1,7 @@
-"""Users who set jax_numpy_dtype_promotion to "strict": every public function answers as it does otherwise."""
+"""Every public function answers of JAX rows, inside jit and under strict promotion as it does of numpy rows.
+
+Strict is jax_numpy_dtype_promotion, which users may set.
+"""
 
 import inspect
 import io
@@ -172,7 +175,14 @@ CALLS = {
     "resolve": lambda r: MODEL.resolve(r.X, r.y, sample_weight=r.w),
     "program": lambda r: sites(MODEL.resolve(r.X, r.y), {**r.X, "kind": r.X["kind"].astype(float)}, r.y),
 }
-DRAWS = ("predict_interval", "program")  # on a device they compile for seconds
+DRAWN = ("sample", "generate", "predict_interval", "contribution_interval", "to_arviz")
+"""What draws, of JAX rows other draws than of numpy's."""
+
+INSIDE = ("sufficient_statistics", "fit_mle", "fit_map", "fit_posterior", "leave_one_out", "merge", "subtract")
+INSIDE += ("discount", "temper", "decide", "feature_inclusion", "fit_averaged", "fit_multilabel", "linear_form")
+INSIDE += ("quadratic_form", "with_class_probs")
+"""What runs inside ``jit``, the fit as well."""
+
 QUICK = ("sufficient_statistics", "merge", "discount", "leave_one_out", "top_features")
 FILES = {
     "fit_file",
@@ -194,19 +204,19 @@ def test_every_function_is_called():
 
 
 def calls():
-    for place in ("host", "device"):
-        for name in CALLS:
-            quick = name in QUICK or (place == "host" and name in DRAWS)
+    for place in ("host", "device", "jit"):
+        for name in CALLS if place != "jit" else INSIDE:
+            quick = place != "jit" and (name in QUICK or (place == "host" and name == "predict_interval"))
             yield pytest.param(place, name, marks=() if quick else pytest.mark.slow)
 
 
 @pytest.mark.parametrize(("place", "name"), list(calls()))
 def test_every_function_answers(place, name):
-    rows = X, Y, 1.0 + np.arange(N) % 2
-    rows = rows if place == "host" else on_a_device(rows)
-    expected = CALLS[name](Given(*rows))
+    rows = Given(X, Y, 1.0 + np.arange(N) % 2)
+    given, call = rows if place == "host" else on_a_device(rows), CALLS[name]
+    expected = call(given if name in DRAWN else rows)
     with jax.numpy_dtype_promotion("strict"):
-        same(CALLS[name](Given(*rows)), expected)
+        same((jax.jit(call) if place == "jit" else call)(given), expected)
 
 
 def test_a_users_own_setting_stays():

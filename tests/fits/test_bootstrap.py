@@ -168,17 +168,6 @@ def test_squares_of_few_rows_far_from_the_others_are_done_again():
     assert_allclose(squares[:, 0], [7 * x.var(), 5 * few.var(), 0.0], rtol=1e-9)
 
 
-def test_jax_rows_and_pytrees(key):
-    case = cases.make("bernoulli")
-    host = bootstrap(case.model, case.X, case.y, key=key, replicates=R)
-    device = bootstrap(case.model, jnp.asarray(case.X), jnp.asarray(case.y), key=key, replicates=R)
-    for site, value in host.params.items():
-        assert_array_equal(device.params[site], value)
-    again = jax.tree.map(lambda leaf: leaf, host)
-    assert_array_equal(again.interval(0.5)["x_probs"].low, host.interval(0.5)["x_probs"].low)
-    assert "Bootstrap(estimate=PointEstimate" in repr(host)
-
-
 @pytest.mark.parametrize("labels", ["hard", "soft"])
 def test_sparse_rows(key, rng, labels):
     X, y = rng.poisson(0.3, (24, 5)), np.arange(24) % 3

@@ -1,12 +1,9 @@
 """fit_multilabel is as many single fits, in one call."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.multioutput import MultiOutputClassifier
-from sklearn.naive_bayes import BernoulliNB
 
 import bayesnb as nb
 from bayesnb.arrays import _limits as limits
@@ -58,30 +55,6 @@ def test_every_label_is_fitted_as_if_alone(name, fit):
         assert_array_equal(predicted, one.predict(case.X))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("fit", POSTERIOR_FIRST)
-def test_jax_in_jax_out(fit):
-    case = cases.make("mixed")
-    X = {block: case.X[block] for block in ("trials", "normal")}
-    model = nb.NaiveBayes({block: case.model.families[block] for block in X})
-    rows, labels = jax.tree.map(jnp.asarray, (X, Y))
-    host, device = fit_multilabel(model, X, Y, fit=fit), fit_multilabel(model, rows, labels, fit=fit)
-    assert all(isinstance(leaf, np.ndarray) for leaf in jax.tree.leaves(host))
-    assert all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(device))
-    expected = host.predict_proba(X)
-    assert isinstance(expected, np.ndarray)
-    for table in (
-        device.predict_proba(rows),
-        host.predict_proba(rows),
-        jax.jit(lambda X, Y: fit_multilabel(model, X, Y, fit=fit).predict_proba(X))(rows, labels),
-    ):
-        assert isinstance(table, jax.Array)
-        assert_allclose(table, expected, atol=2e-4)
-    back = device.predict_proba(X)
-    assert isinstance(back, np.ndarray)
-    assert_allclose(back, expected, atol=2e-4)
-
-
 def test_numpy_is_fitted_in_float64_and_float32_rows_keep_their_digits(rng):
     """A far centre: float32 arithmetic would see nothing of the spread."""
     y = rng.integers(0, 2, (200, 3))
@@ -110,15 +83,6 @@ def test_what_the_data_decide_is_the_same_for_each_label(rng):
     many = fit_multilabel(nb.NaiveBayes(nb.Normal()), X, rng.integers(0, 2, (50, 5)))
     for leaf in jax.tree.leaves(many.fits.prior):
         assert_array_equal(leaf, np.broadcast_to(leaf[:1], leaf.shape))
-
-
-def test_scikit_learn_agrees(rng):
-    X = rng.integers(0, 2, (300, 20)).astype(float)
-    y = (X @ rng.normal(size=(20, 6)) + rng.normal(size=6) > 0).astype(int)
-    many = fit_multilabel(nb.NaiveBayes(nb.Bernoulli.laplace(1.0)), X, y, fit=nb.fit_map)
-    rival = MultiOutputClassifier(BernoulliNB(alpha=1.0)).fit(X, y)
-    assert_allclose(many.predict_proba(X), np.stack(rival.predict_proba(X), axis=-1)[:, 1], rtol=1e-9)
-    assert_array_equal(many.predict(X), rival.predict(X))
 
 
 def test_what_is_impossible_is_certain_to_be_absent():

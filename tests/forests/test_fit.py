@@ -183,13 +183,6 @@ def test_forests_compare_with_naive_bayes_by_their_evidence(fit):
 
 
 @pytest.mark.slow
-def test_many_jax_rows_go_by_blocks(fit):
-    rows = {name: np.tile(x, (200, 1)) for name, x in X.items()}
-    found = jax.jit(lambda rows: fit.log_joint(rows))(jax.tree.map(jnp.asarray, rows))
-    assert_allclose(found, np.tile(fit.log_joint(X), (200, 1)), rtol=1e-3)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("structure", cases.by_default(["average", "best", "aode"], "average"))
 def test_jax_rows_and_jit(structure):
     fit = nb.fit_forests(MODEL, X, Y, structure=structure)

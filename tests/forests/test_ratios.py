@@ -1,6 +1,5 @@
 """What a category adds to the prediction of a feature of any family, also without a row, by fits of the parts."""
 
-import jax
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -37,11 +36,3 @@ def test_a_row_leaves_as_if_it_had_never_been(problem, heaviest):
         rows = {name: x[others] for name, x in X.items()}
         refit = nb.fit_forests(prior, rows, Y[others], sample_weight=weight[others])
         assert_allclose(joint[n], refit.log_joint({name: x[[n]] for name, x in X.items()})[0], rtol=1e-9, atol=1e-10)
-
-
-@pytest.mark.slow
-def test_under_jit(problem):
-    prior, X = problem
-    fit = nb.fit_forests(prior, X, Y)
-    found = jax.jit(lambda fit, rows: fit.predict_log_proba(rows))(fit, jax.tree.map(np.float32, X))
-    assert_allclose(found, fit.predict_log_proba(X), rtol=1e-3, atol=1e-3)

@@ -1,7 +1,6 @@
 """Explanations add up to the predictions that they explain; their intervals are those of the parameters' draws."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
@@ -98,27 +97,6 @@ def test_powers_of_words_and_of_the_class_prior_are_part_of_the_contributions(rn
         assert_allclose(end, predicted(sure, X, 0), atol=5e-3)
 
 
-@pytest.mark.slow
-def test_weights_are_part_of_the_contributions():
-    case = cases.make("mixed")
-    fit = nb.fit_posterior(case.model, case.X, case.y)
-    tempered = nb.temper(fit, case.X, case.y, per_feature=True)
-    assert_adds_up(tempered, case.X, 2)
-    told, plain = explain(tempered, case.X), explain(fit, case.X)
-    places = told.blocks["normal"]
-    weights = tempered.powers["normal"]
-    assert_allclose(told.contributions[:, :, places], weights * plain.contributions[:, :, places])
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:the evidence rises beyond the bounds")
-def test_empirical_bayes_and_em_add_up():
-    case = cases.make("poisson")
-    assert_adds_up(nb.fit_em(case.model, case.X, np.where(np.arange(cases.N) < 15, case.y, -1)), case.X)
-    flags = nb.fit_empirical(nb.NaiveBayes(nb.Bernoulli()), np.tile(FLAGS, (5, 1)), np.tile(Y, 5))
-    assert_adds_up(flags, FLAGS)
-
-
 def test_words_and_length_by_hand():
     """log Gamma(a + x) - log Gamma(a) - x log A, and log Gamma(A) - log Gamma(A + n) + n log A."""
     rows = np.array([[3, 0, 1], [0, 2, 0], [1, 0, 0], [0, 0, 0]])
@@ -212,21 +190,6 @@ def test_intervals_are_quantiles_over_draws(name, key):
     assert_allclose([end[1] for end in told.intervals.prior], ends)
 
 
-@pytest.mark.slow
-def test_the_interval_of_a_word_is_that_of_its_probability(key):
-    """x (log theta_w - log c) where the other class is known to have c; words that are not there add nothing."""
-    concentration = np.array([[3.0, 2.0, 4.0, 1.0], [1e9, 1e9, 1e9, 1e9]])
-    fit = nb.fit_posterior(
-        nb.NaiveBayes(nb.Multinomial(concentration), num_classes=2), np.zeros((1, 4)), np.zeros(1, int)
-    )
-    num_draws = 4000
-    told = explain(fit, np.array([[2, 0, 0, 0]]), level=0.5, against=1, key=key, num_draws=num_draws)
-    for end, expected in zip(told.intervals.contributions, (0.25, 0.75), strict=True):
-        below = stats.beta(3, 7).cdf(0.25 * np.exp(end[0, 0, 0] / 2))
-        assert abs(below - expected) < 5 * np.sqrt(expected * (1 - expected) / num_draws)
-        assert_array_equal(end[0, 0, 1:], 0)
-
-
 def test_intervals_close_on_the_contributions_as_rows_pile_up(key):
     many = nb.fit_posterior(FIT.prior, statistics=jax.tree.map(lambda a: 1e8 * a, FIT.statistics))
     told = explain(many, FLAGS, key=key, num_draws=100)
@@ -260,14 +223,6 @@ def test_names_tell_blocks_apart():
     told = explain(fit, X, against="no", class_names=["no", "yes"], feature_names=names)
     assert told.feature_names == ("a", "first: b", "words: b", "c", "length of words")
     assert explain(fit, X, feature_names={"words": ["b", "c"]}).feature_names[:3] == ("first[0]", "first[1]", "b")
-
-
-def test_jax_fits_and_rows_are_explained_on_the_host():
-    fit = jax.tree.map(jnp.asarray, FIT)
-    told = explain(fit, jnp.asarray(FLAGS))
-    assert isinstance(told.contributions, np.ndarray)
-    assert told.contributions.dtype == np.float64
-    assert_allclose(told.contributions, explain(FIT, FLAGS).contributions, rtol=1e-6)
 
 
 def test_an_estimator_names_classes_and_columns():

@@ -1,13 +1,10 @@
 """A fit as a formula: softmax of it is the prediction; weights are scikit-learn's, and those worked out on paper."""
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import expit, logit, softmax
+from scipy.special import softmax
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB, MultinomialNB
 
 import bayesnb as nb
@@ -112,15 +109,6 @@ def test_quadratic_and_linear_blocks_together():
     assert_allclose(softmax(table, axis=1), fit.predict_proba(rows), rtol=1e-7, atol=1e-12)
 
 
-def test_a_sigmoid_of_the_difference_is_the_probability_of_class_one():
-    rows = {name: X[name][Y < 2] for name in ("flags", "plane")}
-    fit = nb.fit_map(nb.NaiveBayes({name: AFFINE[name] for name in rows}), rows, Y[Y < 2])
-    form = nb.linear_form(fit)
-    log_odds = form.intercept[1] - form.intercept[0]
-    log_odds = log_odds + sum(rows[name] @ (w[1] - w[0]) for name, w in form.weights.items())
-    assert_allclose(expit(log_odds), fit.predict_proba(rows)[:, 1], rtol=1e-8)
-
-
 # scikit-learn
 
 
@@ -139,14 +127,6 @@ def test_coefficients_of_multinomial_and_bernoulli_nb():
     none = np.log1p(-np.exp(rival.feature_log_prob_))
     assert_allclose(flags.weights, rival.feature_log_prob_ - none, rtol=1e-9, atol=1e-12)
     assert_allclose(flags.intercept, rival.class_log_prior_ + none.sum(axis=1), rtol=1e-9)
-
-
-def test_a_form_can_stand_in_for_a_fitted_logistic_regression():
-    """The same softmax, with scikit-learn doing the prediction."""
-    form = nb.linear_form(fitted("plane"))
-    stand_in = LogisticRegression().fit(X["plane"], Y)
-    stand_in.coef_, stand_in.intercept_ = form.weights, form.intercept
-    assert_allclose(stand_in.predict_proba(X["plane"]), fitted("plane").predict_proba(X["plane"]), rtol=1e-8)
 
 
 # where there is none
@@ -213,29 +193,6 @@ def test_draws_have_no_form(key):
 # on a device
 
 
-@pytest.mark.slow
-def test_inside_jit_and_from_jax_rows():
-    """Also for a fit made inside."""
-    rows = {name: jnp.asarray(X[name]) for name in ("flags", "plane", "own")}
-    model = nb.NaiveBayes({name: {**AFFINE, **CURVED}[name] for name in rows}, num_classes=K)
-
-    def formula(rows, y):
-        fit = nb.fit_map(model, rows, y)
-        form = nb.quadratic_form(fit)
-        table = form.intercept[None] + sum(rows[name] @ w.T for name, w in form.weights.items())
-        table = table + sum(jnp.einsum("nd,kde,ne->nk", rows[n], A, rows[n]) for n, A in form.matrix.items())
-        return jax.nn.softmax(table), fit.predict_proba(rows)
-
-    got, expected = jax.jit(formula)({n: x.astype(jnp.result_type(float)) for n, x in rows.items()}, jnp.asarray(Y))
-    assert_allclose(got, expected, rtol=1e-3, atol=1e-4)
-    eager = nb.fit_map(model, rows, jnp.asarray(Y))
-    assert isinstance(nb.quadratic_form(eager).intercept, jax.Array)
-    host = nb.quadratic_form(nb.fit_map(model, jax.tree.map(np.asarray, rows), Y))
-    assert isinstance(host.intercept, np.ndarray)
-    assert host.weights["plane"].dtype == np.float64
-    assert_allclose(nb.quadratic_form(eager).weights["plane"], host.weights["plane"], rtol=1e-3, atol=1e-3)
-
-
 def test_a_constant_column_has_no_weight():
     assert_array_equal(nb.linear_form(fitted("reals")).weights[:, 3], 0)
     wide = nb.fit_map(nb.NaiveBayes(nb.MultivariateNormal("shared")), np.insert(X["plane"], 1, 0.1, axis=1), Y)
@@ -245,57 +202,3 @@ def test_a_constant_column_has_no_weight():
 
 
 # weights and intercepts of a fit of two classes, worked out on paper
-
-
-TWO = {"class_probs": [0.3, 0.7]}
-
-
-def difference(form):
-    return form.weights[1] - form.weights[0], form.intercept[1] - form.intercept[0]
-
-
-def test_log_odds_of_coins():
-    theta = np.array([[0.2, 0.9], [0.6, 0.5]])
-    known = nb.PointEstimate(nb.NaiveBayes(nb.Bernoulli()), {**TWO, "x_probs": theta})
-    weights, intercept = difference(nb.linear_form(known))
-    assert_allclose(weights, logit(theta[1]) - logit(theta[0]), rtol=1e-12)
-    assert_allclose(intercept, np.log(0.7 / 0.3) + np.log((1 - theta[1]) / (1 - theta[0])).sum(), rtol=1e-12)
-
-
-def test_log_odds_of_words():
-    theta = np.array([[0.2, 0.8], [0.6, 0.4]])
-    known = nb.PointEstimate(nb.NaiveBayes(nb.Multinomial()), {**TWO, "x_probs": theta})
-    weights, intercept = difference(nb.linear_form(known))
-    assert_allclose(weights, np.log(theta[1] / theta[0]), rtol=1e-12)
-    assert_allclose(intercept, np.log(0.7 / 0.3), rtol=1e-12)
-
-
-def test_log_odds_of_events():
-    rate = np.array([[0.2, 8.0], [0.6, 4.0]])
-    known = nb.PointEstimate(nb.NaiveBayes(nb.Poisson()), {**TWO, "x_rate": rate})
-    weights, intercept = difference(nb.linear_form(known))
-    assert_allclose(weights, np.log(rate[1] / rate[0]), rtol=1e-12)
-    assert_allclose(intercept, np.log(0.7 / 0.3) - (rate[1] - rate[0]).sum(), rtol=1e-12)
-
-
-def test_log_odds_of_a_common_variance_are_those_of_ng_and_jordan():
-    """w = (mu_1 - mu_0) / sigma2, b = log odds of the prior - sum (mu_1^2 - mu_0^2) / (2 sigma2)."""
-    loc, variance = np.array([[1.0, -2.0], [0.5, 3.0]]), np.array([2.0, 0.5])
-    params = {**TWO, "x_loc": loc, "x_variance": variance}
-    weights, intercept = difference(
-        nb.linear_form(nb.PointEstimate(nb.NaiveBayes(nb.Normal(variance="shared")), params))
-    )
-    assert_allclose(weights, (loc[1] - loc[0]) / variance, rtol=1e-12)
-    expected = np.log(0.7 / 0.3) - ((loc[1] ** 2 - loc[0] ** 2) / (2 * variance)).sum()
-    assert_allclose(intercept, expected, rtol=1e-12)
-
-
-def test_quadratic_form_of_two_gaussians():
-    """A = -1 / (2 sigma2), w = mu / sigma2, b = log pi - mu^2 / (2 sigma2) - log sigma, beside what is common."""
-    loc, variance = np.array([[20.0], [2.0]]), np.array([[8.0], [5.0]])
-    known = nb.PointEstimate(nb.NaiveBayes(nb.Normal()), {**TWO, "x_loc": loc, "x_variance": variance})
-    form = nb.quadratic_form(known)
-    assert_allclose(form.matrix[:, 0, 0], [-1 / 16, -1 / 10], rtol=1e-12)
-    assert_allclose(form.weights[:, 0], [20 / 8, 2 / 5], rtol=1e-12)
-    intercept = np.log([0.3, 0.7]) - np.array([400 / 16, 4 / 10]) - 0.5 * np.log([8.0, 5.0])
-    assert_allclose(np.diff(form.intercept), np.diff(intercept), rtol=1e-12)
