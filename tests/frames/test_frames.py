@@ -282,14 +282,6 @@ def test_a_fit_that_fails_leaves_the_earlier_fit():
         assert_array_equal(clf.predict_proba(FRAMES["pandas"]), before)
 
 
-def test_the_strongest_features_have_their_names():
-    clf = nb.NaiveBayesClassifier(method="map").fit(FRAMES["pandas"], Y)
-    assert set(nb.top_features(clf, 2)) == {"no", "yes"}
-    told = nb.explain(clf, FRAMES["polars"][:3], against="no")
-    assert {"age", "blood", "smokes", "weight"} == set(told.feature_names)
-    assert_allclose(told.log_odds[:, 1], np.diff(clf.predict_log_proba(FRAMES["polars"][:3]))[:, 0], atol=1e-9)
-
-
 COLUMN = st.one_of(
     st.lists(st.one_of(st.none(), st.floats(allow_infinity=True)), min_size=4, max_size=4),
     st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)), min_size=4, max_size=4),

@@ -131,11 +131,9 @@ def test_a_fit_of_whole_rows_grows_too_and_so_does_a_loaded_one(tmp_path):
         assert_allclose(grown.predict_proba(frame), whole.predict_proba(frame), rtol=1e-9)
 
 
-@pytest.mark.parametrize("labels", [[3, 1], [2.0, 1.5], [False, True], ["longer", "a"]])
+@pytest.mark.parametrize("labels", [[3, 1], [2.0, 1.0], [False, True], ["longer", "a"]])
 def test_labels_of_every_type(labels):
     x = np.arange(4.0)[:, None]
-    if labels == [2.0, 1.5]:
-        labels = [2.0, 1.0]
     y = np.repeat(labels, 2)
     parts = nb.NaiveBayesClassifier("normal").partial_fit(x[:2], y[:2])
     assert parts.classes_.tolist() == labels[:1]
@@ -261,26 +259,17 @@ def test_a_model_that_has_all_its_classes():
 # rows that are forgotten
 
 
-def a_frame(num_rows=80, seed=0):
-    rng = np.random.default_rng(seed)
-    y = np.array(["no", "yes", "perhaps"])[rng.integers(0, 3, num_rows)]
-    frame = pd.DataFrame(
-        {
-            "smokes": rng.integers(0, 2, num_rows),
-            "blood": np.array(["0", "A", "B"])[rng.integers(0, 3, num_rows)],
-            "age": rng.normal(50.0 + 5.0 * (y == "yes"), 9.0),
-        }
-    )
-    frame.loc[3, "age"] = np.nan
-    return frame, y
-
-
-FRAME, LABELS = a_frame()
-
-
-WEIGHTS = np.random.default_rng(5).uniform(0.5, 2.0, 80)
-
-
+DRAWN = np.random.default_rng(0)
+LABELS = np.array(["no", "yes", "perhaps"])[DRAWN.integers(0, 3, 80)]
+FRAME = pd.DataFrame(
+    {
+        "smokes": DRAWN.integers(0, 2, 80),
+        "blood": np.array(["0", "A", "B"])[DRAWN.integers(0, 3, 80)],
+        "age": DRAWN.normal(50.0 + 5.0 * (LABELS == "yes"), 9.0),
+    }
+)
+FRAME.loc[3, "age"] = np.nan
+WEIGHTS = RNG.uniform(0.5, 2.0, 80)
 SOME = np.arange(80) % 3 == 0
 
 
@@ -380,17 +369,6 @@ def test_bad_forgetting():
     clf = nb.NaiveBayesClassifier(forgetting=0.9).partial_fit(FRAME, LABELS, np.unique(LABELS))
     with pytest.raises(ValueError, match="have faded under forgetting"):
         clf.forget(FRAME[:1], LABELS[:1])
-
-
-def test_rows_of_blocks_fade():
-    rng = np.random.default_rng(0)
-    X, y = {"p": rng.normal(size=(60, 2)), "q": rng.poisson(3, (60, 1))}, np.array([*"ab"])[np.arange(60) % 2]
-    clf = nb.NaiveBayesClassifier({"p": "normal", "q": "poisson"}, forgetting=0.9)
-    whole = clf.partial_fit(X, y, classes=["a", "b"]).predict_proba(X)
-    parts = nb.NaiveBayesClassifier({"p": "normal", "q": "poisson"}, forgetting=0.9)
-    for some in (slice(0, 7), slice(7, 60)):
-        parts.partial_fit({name: x[some] for name, x in X.items()}, y[some], classes=["a", "b"])
-    assert_allclose(parts.predict_proba(X), whole, rtol=1e-6)
 
 
 def test_a_category_that_has_all_but_faded_stays():

@@ -36,7 +36,6 @@ KINDS = {
     "town": "skip",
 }  # fmt: skip
 NAMED = "column 'name' has a different text in nearly every row and is left out; to keep it, write likelihoods="
-DECLARED = {**KINDS, "name": "categorical", "town": "categorical"}
 
 
 def fitted(likelihoods=KINDS, frame=FRAME):
@@ -107,13 +106,6 @@ def test_what_was_chosen_is_kept_with_the_model(how, tmp_path):
     with pytest.warns(UserWarning, match="the dependence between columns that it learned is left out from now on"):
         again.partial_fit(FRAME, Y)
     assert again.class_count_.sum() == 2 * N
-
-
-def test_any_split_with_declared_likelihoods_is_one_fit():
-    whole, parts = fitted(DECLARED), nb.NaiveBayesClassifier(DECLARED)
-    for rows in np.split(np.arange(N), [1, 5, 30]):
-        parts.partial_fit(FRAME.iloc[rows], Y[rows], classes=[0, 1])
-    assert_allclose(parts.predict_log_proba(FRAME), whole.predict_log_proba(FRAME), atol=1e-9)
 
 
 def in_two(first, second, **params):
@@ -228,17 +220,6 @@ def test_zeros_and_ones_are_bernoulli_with_a_warning(bits):
 def test_other_arrays_stay_normal():
     for rows in (BITS + 1, BITS * 0, np.column_stack([BITS[:9], FRAME["size"][:9]])):
         assert {*nb.NaiveBayesClassifier().fit(rows, Y[: len(rows)]).likelihoods_.values()} == {"normal"}
-
-
-def test_zeros_and_ones_are_predicted_better_as_bernoulli():
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 200)
-    likelier = (y[:, None] == 1) ^ (rng.random(200) < 0.5)
-    rare = (rng.random((200, 200)) < np.where(likelier, 0.06, 0.02)).astype(float)
-    with pytest.warns(UserWarning, match=SAID):
-        ours = cross_val_score(nb.NaiveBayesClassifier(method="posterior"), rare, y).mean()
-    normal = nb.NaiveBayesClassifier("normal", method="posterior")
-    assert ours > cross_val_score(normal, rare, y).mean() + 0.05  # 0.90 and 0.81
 
 
 def test_a_small_first_batch_of_zeros_and_ones_stays_normal_with_a_warning():

@@ -165,42 +165,6 @@ def with_cell(value):
     return rows
 
 
-@pytest.mark.parametrize("NB", ALL)
-@pytest.mark.parametrize(
-    ("rows", "words"),
-    [
-        (X[:, 0], "Expected 2D array"),
-        (X[:0], "0 sample"),
-        (X[:, :0], "0 feature"),
-        (X[:3], "inconsistent numbers of samples"),
-        (X + 1j, "Complex data not supported"),
-        (X.astype(str), "bytes/strings"),
-        (np.array([["a", 1], ["b", 2], ["c", 1], ["a", 1]], object), "could not convert string to float"),
-        (with_cell(np.inf), "Input X contains infinity"),
-        (with_cell(-np.inf), "Input X contains infinity"),
-    ],
-)
-def test_invalid_rows_to_fit(NB, rows, words):
-    with pytest.raises(ValueError, match=words):
-        NB().fit(rows, Y)
-
-
-@pytest.mark.parametrize("NB", ALL)
-@pytest.mark.parametrize(
-    ("rows", "words"),
-    [
-        (np.ones((2, 3)), "X has 3 features, but .* is expecting 2 features"),
-        (X[:0], "0 sample"),
-        (with_cell(np.inf), "Input X contains infinity"),
-        (X.astype(str), "bytes/strings"),
-    ],
-)
-def test_invalid_rows_to_predict(NB, rows, words):
-    fit = NB().fit(X, Y)
-    with pytest.raises(ValueError, match=words):
-        fit.predict_proba(rows)
-
-
 @pytest.mark.parametrize("NB", [*COUNTED, CategoricalNB])
 @pytest.mark.parametrize("rows", [with_cell(-1), with_cell(-1).astype(int), with_cell(-1).astype(np.float32)])
 def test_negative_counts_and_codes(NB, rows):
