@@ -2,7 +2,6 @@
 
 import jax
 import jax.numpy as jnp
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -98,28 +97,6 @@ def test_a_prior_that_is_sure_leaves_the_likelihood():
 @pytest.fixture(scope="module")
 def case():
     return cases.make("known")
-
-
-@pytest.mark.slow
-def test_it_is_explained(case, key):
-    post = nb.fit_posterior(*case)
-    told = nb.explain(post, case.X, against=0, key=key)
-    log_odds = np.asarray(post.predict_log_proba(case.X))
-    assert_allclose(told.log_odds, log_odds - log_odds[:, [0]], rtol=1e-6, atol=1e-9)
-    top, family = nb.top_features(post)["0"][0], post.model.families["x"]
-    d = int(top.name[2])
-    own = stats.norm(family.loc[0, d], np.sqrt(family.variance[0, d]))
-    others = [stats.norm(family.loc[j, d], np.sqrt(family.variance[j, d])) for j in (1, 2)]
-    nats = [own.expect(lambda x, other=other: own.logpdf(x) - other.logpdf(x)) for other in others]
-    weight = np.asarray(post.model.class_mean())[1:]
-    assert_allclose(top.nats, weight @ nats / weight.sum(), rtol=1e-5)
-    x, y = nb.plots.class_densities(plt.figure().add_subplot(), post, d, key=key, num_draws=2000).lines[0].get_data()
-    predictive = stats.norm(family.loc[0, d], np.hypot(family.scale[0, d], np.sqrt(family.variance[0, d])))
-    assert_allclose(y, predictive.pdf(x), rtol=0.1, atol=0.02)
-    plt.close("all")
-    data = nb.to_arviz(post, key=key, num_samples=50, feature_names=["a", "b", "c"])
-    assert data.posterior["x_loc"].dims == ("chain", "draw", "classes", "x_features")
-    assert nb.num_parameters(post.model).total == K * 3 + K - 1
 
 
 def test_pairs_of_its_columns_have_no_closed_form(case):

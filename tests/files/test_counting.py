@@ -28,13 +28,6 @@ def test_any_block_size_gives_the_whole(name, size):
     assert_same(streamed, nb.sufficient_statistics(case.model, case.X, case.y))
 
 
-@pytest.mark.parametrize("fit", [nb.fit_mle, nb.fit_map, nb.fit_posterior])
-def test_every_fit_takes_it(fit):
-    case = cases.make("normal")
-    streamed = fit(case.model, statistics=stream(case.model, blocks_of(case.X, case.y, 5)))
-    assert_allclose(streamed.predict_log_proba(case.X), fit(case.model, case.X, case.y).predict_log_proba(case.X))
-
-
 @pytest.mark.parametrize("name", ["bernoulli", "categorical", "multinomial", "normal", "mixed"])
 def test_weights_are_repeated_rows(name):
     case = cases.make(name)

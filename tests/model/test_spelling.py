@@ -138,16 +138,6 @@ def test_the_estimator_refuses_other_columns(model):
         fit.fit({"words": WORDS, "counts": VISITS[:, None]}, LABELS)
 
 
-@pytest.mark.slow
-def test_nuts_and_arviz(model, key):
-    draws = nb.fit_nuts(model, X, LABELS, key=key, num_samples=300, num_warmup=300, progress_bar=False)
-    exact = nb.fit_posterior(model, X, LABELS).sample(key, 2000)
-    assert shapes(draws.params) == {site: (1200, *shape) for site, shape in SHAPES.items()}
-    for site, value in draws.params.items():
-        assert_allclose(value.mean(axis=0), exact[site].mean(axis=0), atol=6 * exact[site].std(axis=0).max() / 25)
-    assert set(nb.to_arviz(draws).posterior.data_vars) == set(SHAPES)
-
-
 HALF = dist.TransformedDistribution(
     dist.Beta(2.0, 3.0), transforms.AffineTransform(0.0, 0.5, dist.constraints.unit_interval)
 )
@@ -212,15 +202,6 @@ def test_priors_of_their_own_are_kept(name, tmp_path):
     densities = [log_density(m, (X, Y), {}, jax.tree.map(jnp.asarray, params))[0] for m in (model, again)]
     assert_array_equal(densities[0], densities[1])
     assert np.isfinite(densities[0])
-
-
-def test_predictions_are_kept(tmp_path):
-    model = nb.from_numpyro(logits, (FLAGS, Y), label="y")
-    fit = nb.fit_mle(model, FLAGS, Y)
-    nb.save(fit, tmp_path / "fit.nb")
-    again = nb.load(tmp_path / "fit.nb")
-    assert {site: np.shape(v) for site, v in again.params.items()} == {"pi": (K,), "eta": (D, K)}
-    assert_allclose(again.predict_proba(FLAGS), fit.predict_proba(FLAGS), rtol=1e-12)
 
 
 def test_a_change_of_variables_in_no_list_is_refused(tmp_path):

@@ -106,15 +106,6 @@ def test_jax_fits_generate_inside_jit(key):
 
 
 @pytest.mark.slow
-def test_posteriors_generate_inside_jit(key):
-    post = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), jnp.asarray(REALS), jnp.asarray(Y))
-    x, y = jax.jit(lambda key: post.generate(key=key, num_rows=6, num_datasets=3))(key)
-    plain, labels = post.generate(key=key, num_rows=6, num_datasets=3)
-    assert_array_equal(y, labels)
-    assert_allclose(x, plain, rtol=1e-4)
-
-
-@pytest.mark.slow
 def test_keys_map(key):
     """One data set a key."""
     fit = nb.fit_map(nb.NaiveBayes(nb.Normal()), jnp.asarray(REALS), jnp.asarray(Y))

@@ -68,11 +68,6 @@ def test_rows_that_do_not_fit(model, X, y, options, says):
             fit(model, X, y, **options)
 
 
-def test_hyperparameters_that_do_not_fit_the_rows():
-    with pytest.raises(ValueError, match=r"'a' has shape \(3,\), which does not broadcast to \(2, 2\)"):
-        nb.fit_map(nb.NaiveBayes(nb.Bernoulli(a=[1.0, 2.0, 3.0])), X, Y)
-
-
 def test_values_in_jax_arrays_are_checked_too():
     with pytest.raises(ValueError, match="Bernoulli cell is 0, 1 or NaN"):
         nb.fit_mle(ONE, jnp.asarray(X) + 1, jnp.asarray(Y))

@@ -67,14 +67,6 @@ def test_counts_and_covariances_that_do_not_fit(model, X, says):
             assert one_line(caught)
 
 
-@pytest.mark.parametrize("model", [FIVE, EVENTS, PLANE])
-def test_strings_are_no_counts(model):
-    with pytest.raises(ValueError, match="must hold numbers, got dtype <U"):
-        nb.fit_map(model, COUNTS.astype(int).astype(str), Y)
-    with pytest.raises(ValueError, match="must hold numbers, got dtype <U"):
-        nb.fit_map(PAIRS, (COUNTS, COUNTS.astype(int).astype(str)), Y)
-
-
 @pytest.mark.parametrize(
     ("family", "name"),
     [

@@ -145,14 +145,6 @@ def test_types_are_kept(kind, monkeypatch, tmp_path):
     assert set(seen_types(monkeypatch, NORMAL, tmp_path / "rows.parquet")) == {expected}
 
 
-def test_float32_far_from_zero(rng, tmp_path):
-    rows = pa.table({"a": (1e4 + rng.normal(size=N)).astype(np.float32), "label": Y})
-    pq.write_table(rows, tmp_path / "rows.parquet")
-    moments = stream(NORMAL, tmp_path / "rows.parquet", label="label").blocks["x"]
-    exact = np.asarray(rows["a"], np.float64)
-    assert_allclose(moments.variance[:, 0], [exact[k == Y].var() for k in range(K)], rtol=1e-6)
-
-
 def test_null_is_missing_and_any_number_is_a_feature(rng):
     model = nb.NaiveBayes(nb.Normal())
     flags, counts = rng.random(N) < 0.5, rng.integers(0, 9, N)
