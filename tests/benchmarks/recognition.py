@@ -25,16 +25,16 @@ WARM = 1.0
 """The seconds that it should take at most when the process has recognised the program before."""
 
 NAMES = (
-    "bernoulli: gathered",
-    "bernoulli: beta in disguise of a logit",
-    "categorical: gathered",
-    "counts: poisson gathered",
-    "counts: multinomial softmax",
+    "recipes: bernoulli 0, first, plates, index",
+    "recipes: bernoulli 4, last, event, last axis",
+    "recipes: categorical 0, first, plates, index",
+    "recipes: poisson 0, first, plates, index",
+    "recipes: multinomial 2, sites, event, one hot",
     "labels: hyperprior",
     "labels: label is an argument",
-    "multivariate: full wishart on a precision",
+    "recipes: covariance 2, sites, event, one hot",
     "multivariate: shared covariance",
-    "normal: a variance",
+    "recipes: normal 0, first, plates, index",
     "normal: shared variance",
     "own priors: lognormal scale",
     "several: four likelihoods",

@@ -51,10 +51,6 @@ def test_a_number_of_the_program_is_the_one_that_jax_computes(number):
     assert "as JAX compiles it" in repr(model.certificate)
 
 
-def test_halves_are_divided_as_numbers():
-    assert_allclose(recognise(halves).families["x"].a, 2.5, rtol=1e-14)
-
-
 def test_random_numbers_follow_the_setting_of_jax_s_generator():
     with jax.threefry_partitionable(False):
         with jax.enable_x64(True):

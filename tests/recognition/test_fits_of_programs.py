@@ -91,13 +91,6 @@ def test_a_forest_of_a_site_that_holds_a_part_of_a_parameter():
     assert_allclose(lines[0], nb.fit_map(model, FLAGS, Y).params["p"])
 
 
-def test_forms(pairs):
-    pair = pairs["words"]
-    forms = [nb.linear_form(nb.fit_posterior(m, X, Y)) for m, X in ((pair.ours, pair.X), (pair.plain, pair.X_plain))]
-    for ours, plain in zip(*map(jax.tree.leaves, forms), strict=True):
-        assert_allclose(ours, plain, rtol=1e-6)
-
-
 @pytest.mark.parametrize("method", ["posterior", *(pytest.param(m, marks=pytest.mark.slow) for m in ("map", "mle"))])
 @pytest.mark.parametrize("model", ["words", "visits", "scales"])
 def test_the_estimator(model, method, pairs):

@@ -32,7 +32,7 @@ QUICK = (
 QUICKEST = ("own priors: lognormal scale",)
 """Those of default tests that compile for seconds."""
 
-SLOW = ("counts: multinomial softmax", "several: four likelihoods")
+SLOW = ("several: four likelihoods",)
 """Cases of the slow tests, beside one in twelve of the others."""
 
 

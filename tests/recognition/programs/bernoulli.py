@@ -1,11 +1,9 @@
 """Spellings of one model: Bernoulli features, theta_kd ~ Beta(a_d, b)."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from numpyro.distributions.transforms import SigmoidTransform
 from numpyro.ops.indexing import Vindex
 
 import bayesnb as nb
@@ -16,12 +14,6 @@ A, B = np.array([2.0, 1.5, 3.0]), 2.5
 MODEL = nb.NaiveBayes(nb.Bernoulli(A, B), class_concentration=PI, num_classes=K)
 COLUMNS = nb.NaiveBayes({f"x{d}": nb.Bernoulli(A[d], B) for d in range(D)}, class_concentration=PI, num_classes=K)
 beta = accept(MODEL, lambda v: {"class_probs": v["pi"], "x_probs": v["theta"]}, FLAGS)
-
-
-@beta
-def gathered(X, y):
-    theta = table("theta", dist.Beta(A, B))
-    rows(X, y, lambda y: dist.Bernoulli(theta[y]))
 
 
 @beta
@@ -54,12 +46,6 @@ def flipped(X, y):
 def dirichlet_of_two(X, y):
     theta = table("theta", dist.Dirichlet(jnp.stack([jnp.full(D, B), A], axis=-1)))
     rows(X, y, lambda y: dist.Bernoulli(theta[y][..., 1]))
-
-
-@accept(MODEL, lambda v: {"class_probs": v["pi"], "x_probs": jax.nn.sigmoid(v["eta"])}, FLAGS)
-def beta_in_disguise_of_a_logit(X, y):
-    eta = table("eta", dist.TransformedDistribution(dist.Beta(A, B), SigmoidTransform().inv))
-    rows(X, y, lambda y: dist.Bernoulli(logits=eta[y]))
 
 
 UNIFORM = nb.NaiveBayes(nb.Bernoulli(1.0, 1.0), class_concentration=PI, num_classes=K)

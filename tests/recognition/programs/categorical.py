@@ -8,7 +8,7 @@ from numpyro.ops.indexing import Vindex
 
 import bayesnb as nb
 from tests.recognition.case import CODES, PI, C, D, K, accept
-from tests.recognition.programs.parts import by_class, rows, table
+from tests.recognition.programs.parts import by_class, rows
 
 A = np.array([1.5, 2.0, 1.25, 3.0])
 MODEL = nb.NaiveBayes(nb.Categorical(C, A), class_concentration=PI, num_classes=K)
@@ -17,12 +17,6 @@ PRIOR = dist.Dirichlet(A)
 
 def spelled(probs):
     return accept(MODEL, lambda v: {"class_probs": v["pi"], "x_probs": probs(v["theta"])}, CODES)
-
-
-@spelled(lambda v: v)
-def gathered(X, y):
-    theta = table("theta", PRIOR)
-    rows(X, y, lambda y: dist.Categorical(theta[y]))
 
 
 @spelled(lambda v: v)

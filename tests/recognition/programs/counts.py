@@ -1,6 +1,5 @@
 """Spellings of one model each: Poisson, Binomial and Multinomial features."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
@@ -18,12 +17,6 @@ POISSON = nb.NaiveBayes(nb.Poisson(SHAPE, RATE), class_concentration=PI, num_cla
 
 def poisson(name, rate):
     return accept(POISSON, lambda v: {"class_probs": v["pi"], "x_rate": rate(v[name])}, COUNTS)
-
-
-@poisson("rate", lambda v: v)
-def poisson_gathered(X, y):
-    rate = table("rate", dist.Gamma(SHAPE, RATE))
-    rows(X, y, lambda y: dist.Poisson(rate[y]))
 
 
 @poisson("rate", lambda v: v)
@@ -62,12 +55,6 @@ def binomial(name, probs):
     return accept(BINOMIAL, lambda v: {"class_probs": v["pi"], "x_probs": probs(v[name])}, COUNTS)
 
 
-@binomial("theta", lambda v: v)
-def binomial_gathered(X, y):
-    theta = table("theta", dist.Beta(A, B))
-    rows(X, y, lambda y: dist.Binomial(TRIALS, theta[y]))
-
-
 @binomial("odds", lambda v: v / (1.0 + v))
 def binomial_odds(X, y):
     prior = dist.TransformedDistribution(dist.Beta(B, A), [PowerTransform(-1.0), AffineTransform(-1.0, 1.0, ABOVE_1)])
@@ -93,18 +80,6 @@ WORDS = dist.Dirichlet(CONCENTRATION)
 
 def multinomial(name, probs):
     return accept(MULTINOMIAL, lambda v: {"class_probs": v["pi"], "x_probs": probs(v[name])}, COUNTS)
-
-
-@multinomial("theta", lambda v: v)
-def multinomial_gathered(X, y):
-    theta = by_class("theta", WORDS)
-    rows(X, y, lambda y: dist.Multinomial(X.sum(axis=-1), theta[y]), event=0)
-
-
-@multinomial("theta", lambda v: v)
-def multinomial_softmax(X, y):
-    theta = by_class("theta", WORDS)
-    rows(X, y, lambda y: dist.Multinomial(X.sum(axis=-1), jax.nn.softmax(jnp.log(theta[y]) + 3.0)), event=0)
 
 
 @accept(

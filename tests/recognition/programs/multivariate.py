@@ -1,6 +1,5 @@
 """Spellings of one model: a multivariate Normal with a normal-inverse-Wishart prior, by class and shared."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
@@ -37,25 +36,11 @@ def observe(X, y, law):
 
 
 @spelled(FULL, "precision", jnp.linalg.inv)
-def full_wishart_on_a_precision(X, y):
-    precision = by_class("precision", dist.Wishart(DF, rate_matrix=SCALE))
-    mu = by_class("mu", mean_given(precision))
-    observe(X, y, lambda y: dist.MultivariateNormal(mu[y], precision_matrix=precision[y]))
-
-
-@spelled(FULL, "precision", jnp.linalg.inv)
 def full_covariance_from_a_precision(X, y):
     precision = by_class("precision", dist.Wishart(DF, scale_matrix=np.linalg.inv(SCALE)))
     covariance = jnp.linalg.inv(precision)
     mu = by_class("mu", mean(covariance))
     observe(X, y, lambda y: dist.MultivariateNormal(jnp.take(mu, y, axis=0), jnp.take(covariance, y, axis=0)))
-
-
-@spelled(FULL, "covariance", lambda v: v)
-def full_without_plates(X, y):
-    covariance = numpyro.sample("covariance", inverse_wishart(), sample_shape=(K,))
-    mu = numpyro.sample("mu", mean(covariance))
-    observe(X, y, lambda y: dist.MultivariateNormal(mu.T[:, y].T, covariance[y]))
 
 
 @spelled(SHARED, "covariance", lambda v: v)
@@ -87,29 +72,8 @@ def shared_covariance_of_every_class(X, y):
     observe(X, y, lambda y: dist.MultivariateNormal(mu[y], jnp.broadcast_to(covariance, (K, D, D))[y]))
 
 
-@spelled(SHARED, "covariance", lambda v: v)
-def shared_one_hot(X, y):
-    covariance = numpyro.sample("covariance", inverse_wishart())
-    mu = numpyro.sample("mu", mean(covariance).expand([K]).to_event(1))
-    observe(X, y, lambda y: dist.MultivariateNormal(jax.nn.one_hot(y, K) @ mu, covariance))
-
-
 @spelled(SHARED, "covariance", lambda v: v, lambda v: jnp.stack([v["mu0"], v["mu1"]]))
 def shared_where(X, y):
     covariance = numpyro.sample("covariance", inverse_wishart())
     first, second = (numpyro.sample(f"mu{k}", mean(covariance)) for k in range(K))
     observe(X, y, lambda y: dist.MultivariateNormal(jnp.where(y[:, None] == 1, second, first), covariance))
-
-
-@spelled(SHARED, "covariance", lambda v: v, lambda v: jnp.stack([v["mu0"], v["mu1"]]))
-def shared_a_site_a_class(X, y):
-    covariance = numpyro.sample("covariance", inverse_wishart())
-    mu = jnp.concatenate([numpyro.sample(f"mu{k}", mean(covariance))[None] for k in range(K)])
-    observe(X, y, lambda y: dist.MultivariateNormal(mu[y], covariance))
-
-
-@spelled(SHARED, "covariance", lambda v: v)
-def shared_without_plates(X, y):
-    covariance = numpyro.sample("covariance", inverse_wishart())
-    mu = numpyro.sample("mu", mean(covariance), sample_shape=(K,))
-    observe(X, y, lambda y: dist.MultivariateNormal(jnp.take(mu, y, axis=0), covariance))

@@ -6,7 +6,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jax.scipy.linalg import block_diag
-from numpyro.distributions.transforms import AffineTransform, ExpTransform, PowerTransform
+from numpyro.distributions.transforms import AffineTransform, PowerTransform
 
 import bayesnb as nb
 from tests.recognition.case import PI, REALS, D, K, accept
@@ -34,13 +34,6 @@ def shared(name, variance):
 
 def mean(variance):
     return dist.Normal(LOC, jnp.sqrt(variance / STRENGTH))
-
-
-@own("variance", lambda v: v)
-def a_variance(X, y):
-    variance = table("variance", VARIANCE)
-    mu = table("mu", mean(variance))
-    rows(X, y, lambda y: dist.Normal(mu[y], jnp.sqrt(variance[y])))
 
 
 @own("tau", lambda tau: 1.0 / tau)
@@ -132,20 +125,6 @@ def shared_precision(X, y):
     tau = by_column("tau", dist.Gamma(SHAPE, RATE))
     mu = table("mu", dist.Normal(LOC, (STRENGTH * tau) ** -0.5))
     rows(X, y, lambda y: dist.Normal(jax.nn.one_hot(y, K) @ mu, tau**-0.5))
-
-
-@shared("scale", jnp.square)
-def shared_scale(X, y):
-    scale = by_column("scale", dist.TransformedDistribution(VARIANCE, PowerTransform(0.5)))
-    mu = table("mu", dist.Normal(LOC, scale / np.sqrt(STRENGTH)))
-    rows(X, y, lambda y: dist.Normal(jnp.take(mu, y, axis=0), scale))
-
-
-@shared("log_variance", jnp.exp)
-def shared_logarithm(X, y):
-    log_variance = by_column("log_variance", dist.TransformedDistribution(VARIANCE, ExpTransform().inv))
-    mu = table("mu", mean(jnp.exp(log_variance)))
-    rows(X, y, lambda y: dist.Normal(mu[y], jnp.exp(log_variance / 2)))
 
 
 @accept(SHARED, lambda v: {"class_probs": v["pi"], "x_loc": v["mu"].T, "x_variance": v["variance"]}, REALS)
