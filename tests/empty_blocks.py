@@ -15,6 +15,7 @@ FAMILIES = {
     "categorical": nb.Categorical(3),
     "multinomial": nb.Multinomial(),
     "poisson": nb.Poisson(),
+    "histogram": nb.Histogram(),
     "shared": nb.Normal(variance="shared"),
     "covariance": nb.MultivariateNormal(),
     "discriminant": nb.MultivariateNormal("shared"),

@@ -1,24 +1,11 @@
 """Histogram: rows that leave it, columns that say nothing, what it does not ask of labels and scales, and refusals."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("weight", [1.0, 7.0])
-def test_rows_of_jax_leave_as_those_of_numpy(weight, rng):
-    X, y = rng.normal(size=(40, 2)) + np.arange(40)[:, None] % 2, np.arange(40) % 2
-    weights = np.where(np.arange(40) < 8, weight, 1.0)
-    prior = nb.NaiveBayes(nb.Histogram(cells=9)).resolve(X, y, sample_weight=weights)
-    left = nb.leave_one_out(prior, X, y, sample_weight=weights)
-    by_jax = jax.jit(lambda X, y, w: nb.leave_one_out(prior, X, y, sample_weight=w))
-    with jax.enable_x64(True):
-        assert_allclose(by_jax(jnp.asarray(X), jnp.asarray(y), jnp.asarray(weights)), left, rtol=1e-8)
 
 
 @pytest.mark.slow
@@ -85,18 +72,6 @@ def test_rows_may_fall_where_none_fell_before(rng):
 
 
 @pytest.mark.slow
-def test_a_block_without_columns_says_nothing(rng, key):
-    y = np.arange(12) % 2
-    X = {"none": np.zeros((12, 0)), "some": rng.normal(size=(12, 2))}
-    both, alone = nb.NaiveBayes({"none": nb.Histogram(), "some": nb.Normal()}), nb.NaiveBayes(nb.Normal())
-    for fit in (nb.fit_posterior, nb.fit_map, nb.fit_mle):
-        assert_allclose(fit(both, X, y).log_joint(X), fit(alone, X["some"], y).log_joint(X["some"]), rtol=1e-12)
-    post = nb.fit_posterior(both, X, y)
-    assert_allclose(post.log_evidence, nb.fit_posterior(alone, X["some"], y).log_evidence, rtol=1e-12)
-    assert post.sample(key, 3)["none_cuts"].shape == (3, 0, 31)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("num_rows", [1000, 8000])
 def test_columns_without_a_say_are_found(num_rows):
     """The probability of no cut is above .9 in 95 % of columns that do not depend on the class."""
@@ -104,17 +79,6 @@ def test_columns_without_a_say_are_found(num_rows):
     X, y = rng.normal(size=(num_rows, 200)), np.arange(num_rows) % 2
     own = nb.fit_posterior(nb.NaiveBayes(nb.Histogram()), X, y).model.families["x"]
     assert (own.no_cut_probability() > 0.9).mean() >= 0.95
-
-
-@pytest.mark.slow
-def test_more_rows_say_more_clearly_that_a_column_says_nothing():
-    rng = np.random.default_rng(5)
-    X, y = rng.normal(size=(16_000, 100)), np.arange(16_000) % 2
-    found = [
-        nb.fit_posterior(nb.NaiveBayes(nb.Histogram()), X[:n], y[:n]).model.families["x"].no_cut_probability().mean()
-        for n in (250, 1000, 4000, 16_000)
-    ]
-    assert (np.diff(found) > 0).all()
 
 
 @pytest.mark.parametrize(

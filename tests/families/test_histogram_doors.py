@@ -4,7 +4,6 @@ import copy
 import pickle
 
 import jax
-import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -86,20 +85,6 @@ def test_a_stopped_stream_goes_on_with_its_edges(model, rows, tmp_path):
     laws.equal(resumed, nb.stream(model, iter(parts), num_classes=K), rtol=1e-12)
 
 
-@pytest.mark.slow
-def test_it_is_explained(model, rows, key):
-    X, y = rows
-    post = nb.fit_posterior(model, X, y)
-    told = nb.explain(post, X, against=0, key=key)
-    log_odds = np.asarray(post.predict_log_proba(X))
-    assert_allclose(told.log_odds, log_odds - log_odds[:, [0]], rtol=1e-6, atol=1e-9)
-    top = nb.top_features(post)["0"][0]
-    probs = np.exp(post.model.families["x"].log_predictive(np.nan_to_num(X)).finite)
-    assert np.isfinite(probs).all()
-    assert top.nats > 0
-    assert nb.num_parameters(post.prior).total == K * int(np.isfinite(post.prior.families["x"].edges).sum()) + K - 1
-
-
 def test_it_is_drawn(model, rows, key):
     X, y = rows
     post = nb.fit_posterior(model, X, y)
@@ -127,14 +112,6 @@ def test_folds_and_powers_are_exact(model, rows):
     for per_feature in (False, True):
         tempered = nb.temper(post, X, y, per_feature=per_feature)
         assert_allclose(tempered.predict_proba(X).sum(axis=1), 1.0, rtol=1e-9)
-
-
-@pytest.mark.slow
-def test_a_tempered_fit_predicts_in_a_trace(model, rows):
-    X, y = rows
-    tempered = nb.temper(nb.fit_posterior(model, X, y), X, y, per_feature=True)
-    jitted = jax.jit(lambda fit, X: fit.predict_log_proba(X))(tempered, jnp.asarray(X))
-    assert_allclose(jitted, tempered.predict_log_proba(X), rtol=2e-4, atol=2e-4)
 
 
 @pytest.mark.slow

@@ -24,14 +24,12 @@ from tests.families.gaussian_rows import (
     X,
     Y,
     counts,
-    covariances,
     fits,
     gaussian,
     kinds,
     log_class_mean,
     means,
     model,
-    posterior,
     student,
 )
 
@@ -57,22 +55,6 @@ def test_shared_is_linear_discriminant_analysis(solver):
     rival = LinearDiscriminantAnalysis(solver=solver).fit(X, Y)
     assert_allclose(fit.params["x_covariance"], rival.covariance_, rtol=1e-9)
     assert_allclose(fit.predict_proba(NEW), rival.predict_proba(NEW), rtol=1e-7)
-
-
-@kinds
-def test_densities_are_scipys(kind):
-    expected = gaussian(NEW, means(), covariances(kind=kind)) + np.log(counts() / N)
-    assert_allclose(nb.fit_mle(model(kind), X, Y).log_joint(NEW), expected, rtol=1e-9)
-
-
-@kinds
-def test_map_is_the_joint_mode(kind):
-    loc, _, df, scale = posterior(X, Y, kind, **PRIOR)
-    fit = nb.fit_map(model(kind, **PRIOR), X, Y)
-    more = D + 2 if kind == "full" else D + 1 + K
-    mode = np.array([s / (f + more) for s, f in zip(scale, df, strict=True)])
-    assert_allclose(fit.params["x_loc"], loc, rtol=1e-9)
-    assert_allclose(np.broadcast_to(fit.params["x_covariance"], mode.shape), mode, rtol=1e-9)
 
 
 @kinds

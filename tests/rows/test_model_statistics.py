@@ -1,6 +1,5 @@
 """Statistics of parts: merged, added, scanned, pickled, reduced by Dask, and by names of classes."""
 
-import pickle
 from functools import partial, reduce
 
 import jax
@@ -212,13 +211,6 @@ def blocks_of(case, parts):
     return [(case.rows(rows), case.y[rows]) for rows in np.array_split(np.arange(len(case.y)), parts)]
 
 
-def test_pickled_statistics_of_blocks_merge():
-    case = cases.make("mixed")
-    carried = [pickle.dumps(nb.sufficient_statistics(case.model, X, y, num_classes=3)) for X, y in blocks_of(case, 5)]
-    whole = reduce(nb.merge, map(pickle.loads, carried))
-    equal(whole, nb.sufficient_statistics(case.model, case.X, case.y, num_classes=3), rtol=1e-9)
-
-
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
 def test_dask_maps_and_merges(scheduler):
     dask_bag = pytest.importorskip("dask.bag", reason="Dask is not installed")
@@ -229,14 +221,6 @@ def test_dask_maps_and_merges(scheduler):
     equal(
         nb.fit_posterior(case.model, statistics=whole).model, nb.fit_posterior(case.model, case.X, case.y).model, 1e-9
     )
-
-
-def test_dask_merges_delayed_statistics():
-    delayed = pytest.importorskip("dask", reason="Dask is not installed").delayed
-    case = cases.make("bernoulli")
-    parts = [delayed(nb.sufficient_statistics)(case.model, X, y) for X, y in blocks_of(case, 4)]
-    whole = delayed(reduce)(nb.merge, parts).compute(scheduler="synchronous")
-    equal(whole, nb.sufficient_statistics(case.model, case.X, case.y), rtol=1e-9)
 
 
 # statistics that name their classes merge by name, with no rows where a class is absent

@@ -3,7 +3,6 @@
 from functools import reduce
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -100,19 +99,6 @@ def test_forests_forget_too():
     assert_allclose(before, after)
     with pytest.raises(ValueError, match="one factor in common"):
         nb.discount(whole, {"label": 1.0, "flags": 0.5, "reals": 1.0})
-
-
-@pytest.mark.slow
-def test_on_a_device_and_inside_jit():
-    rng = np.random.default_rng(4)
-    X, y = rng.normal(size=(50, 3)), rng.integers(0, 2, 50)
-    model = nb.NaiveBayes(nb.Normal(), num_classes=2)
-    of = [nb.sufficient_statistics(model, jnp.asarray(X[part]), y[part]) for part in (slice(0, 30), slice(30, 50))]
-    whole = nb.merge(*of)
-    for left in (nb.subtract(whole, of[1]), jax.jit(nb.subtract)(whole, of[1])):
-        assert_allclose(left.blocks["x"].squares, of[0].blocks["x"].squares, rtol=1e-3)
-    slope = jax.jit(jax.grad(lambda factor: nb.discount(whole, factor).blocks["x"].squares.sum()))(0.5)
-    assert_allclose(slope, whole.blocks["x"].squares.sum(), rtol=1e-5)
 
 
 def test_one_factor_for_each_block():
