@@ -96,19 +96,6 @@ def test_mode_of_a_dirichlet():
     assert_allclose(mode([0.5, 0.25, 0.25], []), [0.5, 0.25, 0.25], rtol=1e-12)
 
 
-def test_prediction_is_the_prior_times_a_product_of_the_table():
-    """p(k, x) = pi_k prod_d theta_kd^x_d (1 - theta_kd)^(1 - x_d), for three classes and two columns."""
-    prior = np.array([0.5, 0.3, 0.2])
-    theta = np.array([[0.9, 0.2], [0.4, 0.6], [0.1, 0.7]])
-    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
-    known = nb.PointEstimate(nb.NaiveBayes(nb.Bernoulli()), {"class_probs": prior, "x_probs": theta})
-    joint = prior * np.where(X[:, None, :] == 1, theta, 1 - theta).prod(axis=2)
-    assert_allclose(np.exp(known.log_joint(X)), joint, rtol=1e-12)
-    assert_allclose(np.exp(known.log_density(X)), joint.sum(axis=1), rtol=1e-12)
-    assert_allclose(known.predict_proba(X), joint / joint.sum(axis=1, keepdims=True), rtol=1e-12)
-    assert_array_equal(known.predict(X), joint.argmax(axis=1))
-
-
 # Manning, Raghavan and Schuetze, Introduction to Information Retrieval, table 13.1; the columns are
 # Chinese, Beijing, Shanghai, Macao, Tokyo, Japan, and class 0 is "about China"
 DOCUMENTS = np.array([[2, 1, 0, 0, 0, 0], [2, 0, 1, 0, 0, 0], [1, 0, 0, 1, 0, 0], [1, 0, 0, 0, 1, 1]])

@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose
 import bayesnb as nb
 from tests import cases
 
-FITS = [nb.fit_mle, nb.fit_map, nb.fit_posterior]
 KINDS = [nb.fit_mle, pytest.param(nb.fit_map, marks=pytest.mark.slow), nb.fit_posterior]
 """Of two fits of one type, the MLE and the MAP, one is quick."""
 
@@ -72,21 +71,6 @@ def test_known_jax_rows_inside_jit(name):
     params = jax.tree.map(jnp.asarray, nb.fit_map(model, case.X, case.y).params)
     point = jax.jit(lambda x: nb.PointEstimate(model, params).log_joint(x))(X)
     assert not jnp.isnan(point).any()
-
-
-@pytest.mark.slow
-def test_fits_map_over_smoothing(case):
-    x = jnp.asarray(case.X["ragged"])
-    y = jnp.asarray(case.y)
-
-    def predict(smoothing):
-        model = nb.NaiveBayes(nb.Categorical.laplace(3, smoothing), num_classes=3)
-        return nb.fit_map(model, x, y).predict_proba(x)
-
-    grid = jnp.array([0.1, 1.0, 10.0])
-    tables = jax.vmap(predict)(grid)
-    for smoothing, table in zip(grid, tables, strict=True):
-        assert_allclose(table, predict(smoothing), rtol=1e-5)
 
 
 def test_the_evidence_is_differentiable_in_hyperparameters(case):

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import bayesnb as nb
 from tests.families.gaussian_rows import NEW, D, K, N, X, Y, counts, fits, log_class_mean, means
@@ -31,18 +30,6 @@ def test_the_variance_is_that_about_the_class_means(variance):
     assert_allclose(np.broadcast_to(fit.params["x_variance"], (K, D)), total / rows, rtol=1e-10)
     expected = stats.norm.logpdf(NEW[:, None], means(), np.sqrt(total / rows)).sum(axis=2) + np.log(counts() / N)
     assert_allclose(fit.log_joint(NEW), expected, rtol=1e-10)
-
-
-def test_a_shared_variance_is_a_diagonal_linear_discriminant_analysis():
-    """scikit-learn's, column by column: without their covariances its log odds add up."""
-    fit = nb.fit_mle(normal("shared"), X, Y)
-    log_prior = np.log(counts() / N)
-    total = log_prior[None]
-    for d in range(D):
-        alone = LinearDiscriminantAnalysis(solver="lsqr").fit(X[:, d : d + 1], Y)
-        total = total + alone.predict_log_proba(NEW[:, d : d + 1]) - log_prior
-    expected = total - np.logaddexp.reduce(total, axis=1, keepdims=True)
-    assert_allclose(fit.predict_log_proba(NEW), expected, rtol=1e-8)
 
 
 def student(new, y, variance, loc, strength, shape, rate):
@@ -81,15 +68,3 @@ def test_a_column_constant_in_each_class(fit, variance):
     result = fit(normal(variance), x, Y)
     assert_array_equal(result.predict(x), Y)
     assert np.isfinite(result.log_joint(x)).all()
-
-
-@variances
-@fits
-def test_a_class_without_rows(fit, variance):
-    y = np.where(Y == 1, 2, Y)
-    result = fit(normal(variance, **PRIOR), X, y)
-    if fit is nb.fit_mle:
-        assert_array_equal(result.predict_proba(NEW)[:, 1], 0)
-    if fit is nb.fit_posterior:
-        expected = student(NEW, y, variance, **PRIOR) + log_class_mean(y)
-        assert_allclose(result.log_joint(NEW), expected, rtol=1e-10)

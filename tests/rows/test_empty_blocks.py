@@ -30,6 +30,8 @@ DOORS = {
 def pairs():
     for name in FAMILIES:
         for door in DOORS:
+            if (name, door) == ("histogram", "fit_em"):
+                continue  # its MAP is the best of discrete cases
             quick = door == "fit_posterior" or name == "covariance"
             yield pytest.param(name, door, marks=[] if quick else pytest.mark.slow)
 
