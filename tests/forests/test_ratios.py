@@ -1,7 +1,6 @@
 """What a category adds to the prediction of a feature of any family, also without a row, by fits of the parts."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
@@ -25,10 +24,9 @@ def test_predictions_are_those_of_the_parts(problem):
         assert_allclose(joint[n, k] - plain[n, k], gain, rtol=1e-7, atol=1e-10)
 
 
-@pytest.mark.parametrize("heaviest", [1, 3])
-def test_a_row_leaves_as_if_it_had_never_been(problem, heaviest):
+def test_a_row_leaves_as_if_it_had_never_been(problem):
     prior, X = problem
-    weight = np.random.default_rng(5).integers(1, heaviest + 1, N).astype(float)
+    weight = np.random.default_rng(5).integers(1, 4, N).astype(float)
     fit = nb.fit_forests(prior, X, Y, sample_weight=weight)
     joint = nb.leave_one_out(fit, X, Y, sample_weight=weight, joint=True)
     for n in (0, 7):

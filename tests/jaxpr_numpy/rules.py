@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import cache, partial
-from itertools import product
 from typing import Any, NamedTuple
 
 import jax
@@ -361,9 +360,11 @@ def assert_same(name: str, found: Any, expected: Any, where: str = "") -> None:
 
 
 @cache
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """One compilation for each shape and dtype."""
-    return jax.jit(function)
+def compiled(name: str) -> Callable[..., Any]:
+    """The rule's cases, each of all its dtypes, in one program: most of a test's time is compilation."""
+    return jax.jit(
+        lambda drawn: [[case.function(*args) for args in of] for case, of in zip(CASES[name], drawn, strict=True)]
+    )
 
 
 KINDS = {
@@ -382,6 +383,7 @@ def dtypes_of(name: str) -> list[str]:
 def require_agreement(name: str, rng: np.random.Generator, dtypes: list[str]) -> None:
     """The rule gives what JAX gives, compiled, for arguments of these dtypes."""
     with jax.enable_x64(True):
-        for case, dtype in product(CASES[name], dtypes):
-            args = case.draw(rng, jnp.dtype(dtype))
-            assert_same(name, evaluate(case.function, *args), compiled(case.function)(*args), dtype)
+        drawn = [[case.draw(rng, jnp.dtype(dtype)) for dtype in dtypes] for case in CASES[name]]
+        for case, of, expected in zip(CASES[name], drawn, compiled(name)(drawn), strict=True):
+            for dtype, args, result in zip(dtypes, of, expected, strict=True):
+                assert_same(name, evaluate(case.function, *args), result, dtype)

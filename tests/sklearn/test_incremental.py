@@ -91,7 +91,6 @@ def test_every_family_in_any_order_and_any_split(block):
 @pytest.mark.parametrize(
     "parameters",
     [
-        {},
         {"method": "map", "class_weight": {"bee": 3.0}},
         {"class_prior": {"ant": 0.1, "bee": 0.2, "cat": 0.3, "dog": 0.4}},
         {"class_prior": "uniform", "class_weight": "balanced"},

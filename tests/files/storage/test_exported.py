@@ -36,7 +36,7 @@ def make(tmp_path_factory):
 
 
 @pytest.mark.filterwarnings("ignore:column 'empty':UserWarning")
-@pytest.mark.parametrize("kind", cases.by_default(MADE, "columns of every kind", "an array of numbers"))
+@pytest.mark.parametrize("kind", cases.by_default(MADE, "columns of every kind"))
 def test_the_served_estimator_answers_as_the_estimator(kind, make):
     clf, served, X, _ = make(kind)
     assert isinstance(served, nb.results.ExportedEstimator)
