@@ -83,6 +83,10 @@ def parse_sizes(given: str) -> tuple[int, ...]:
     "--model-arg", "arguments", type=parse_model_argument, multiple=True, metavar="NAME=VALUE",
     help="An argument of the program; may be repeated.",
 )  # fmt: skip
+@click.option(
+    "--robustness", is_flag=True,
+    help="Say how many rows more, of any content, would change decisions of full Bayes; with determinacy, u65 and u80.",
+)  # fmt: skip
 @click.option("--rivals", is_flag=True, help="Add scikit-learn's logistic regression and random forest.")
 @report_errors
 def compare(
@@ -98,6 +102,7 @@ def compare(
     nuts: bool | None,
     place: str | None,
     arguments: tuple[tuple[str, Any], ...],
+    robustness: bool,
     rivals: bool,
 ) -> None:
     """Compare MLE, MAP, full Bayes and its extensions on DATA at growing training sizes.
@@ -176,7 +181,7 @@ def compare(
                 screen.print(model.certificate, "", sep="\n", markup=False)
             for warning in table.warnings:
                 notes.print("warning:", warning, style="yellow", markup=False)
-            findings = _find(notes, plan, journal, nuts)
+            findings = _find(notes, plan, journal, nuts, robust=robustness)
             with finishes_first(notes):
                 summary = summarise(findings, shlex.join(["bayesnb", *sys.argv[1:]]))
                 written = write_report(out, findings, summary)
@@ -190,7 +195,7 @@ def compare(
         sys.exit(130 if findings.result.stopped == "interrupted" else 2)
 
 
-def _find(notes: Console, plan: Plan, journal: Journal, nuts: bool | None) -> Findings:
+def _find(notes: Console, plan: Plan, journal: Journal, nuts: bool | None, *, robust: bool) -> Findings:
     """All results of the comparison, or of the splits before it was stopped."""
     from bayesnb.comparison import _first_split as first_split
     from bayesnb.files._progress import progress
@@ -220,6 +225,7 @@ def _find(notes: Console, plan: Plan, journal: Journal, nuts: bool | None) -> Fi
             notes.print(f"Stopping: writing a report of {result.repeats} of {planned} splits ...")
         evidence = first_split.compute_evidence(data, split)
         pairs = first_split.dependent_columns(data, split)
+        robustness = first_split.say_robustness(data, split) if robust else None
     skipped, check = None, None
     if result.stopped is not None and nuts is not False:
         skipped = "There is no check with NUTS, because the comparison was stopped."
@@ -233,7 +239,7 @@ def _find(notes: Console, plan: Plan, journal: Journal, nuts: bool | None) -> Fi
             skipped = "The check with NUTS was interrupted."
         else:
             check = check if nuts else replace(check, warnings=())  # they are for those who asked for the check
-    return Findings(result, evidence, pairs, check, skipped)
+    return Findings(result, evidence, pairs, check, skipped, robustness)
 
 
 def goes_on(notes: Console, out: Path) -> NoReturn:

@@ -60,6 +60,7 @@ def print_results(console: Console, summary: Summary) -> None:
         *([says["equal"], ""] if says["equal"] else []),
         says["impossible"],
         "",
+        *([says["robustness"], ""] if says["robustness"] else []),
         f"[bold]Difference from {REFERENCE}[/] on the same splits. "
         "A positive difference is worse, except for accuracy.",
         differences,

@@ -52,6 +52,8 @@ class Findings(NamedTuple):
     check: NutsCheck | None
     no_check: str | None = None
     """Why there is no check with NUTS, unless by --no-nuts."""
+    robustness: str | None = None
+    """How robust decisions are, if it is asked."""
 
 
 def summarise_data(data: DataSet) -> dict[str, Any]:
@@ -85,7 +87,7 @@ def summarise_data(data: DataSet) -> dict[str, Any]:
 
 def summarise(findings: Findings, command: str) -> dict[str, Any]:
     """Everything needed to judge and repeat the comparison, as plain values for JSON."""
-    result, evidence, pairs, check, no_check = findings
+    result, evidence, pairs, check, no_check, robustness = findings
     table, repeats = result.data.table, result.repeats
     every = [] if pairs is None else pairs.strongest(math.comb(len(pairs.names), 2))
     strong = sum(pair.log_bayes_factor > limits.STRONG_DEPENDENCE and pair.per_row > 0 for pair in every)
@@ -129,6 +131,7 @@ def summarise(findings: Findings, command: str) -> dict[str, Any]:
             "no_nuts": no_check,
             "stopped": stopped,
             "test_rows": _test_rows(result),
+            "robustness": robustness,
         },
         "versions": {
             "python": platform.python_version(),

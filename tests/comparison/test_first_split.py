@@ -1,13 +1,22 @@
 """What the first split says: dependent columns, NUTS beside the exact posterior, and when it is left out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
+import bayesnb as nb
 from bayesnb.comparison._data_sets import bayes_model
 from bayesnb.comparison._designs import Split, make_design
-from bayesnb.comparison._first_split import check_with_nuts, dependent_columns, too_long_for_nuts
+from bayesnb.comparison._first_split import (
+    check_with_nuts,
+    dependent_columns,
+    say_robustness,
+    too_long_for_nuts,
+)
+from bayesnb.comparison._metrics import set_scores
 from bayesnb.files._description import make_table
 from bayesnb.files.sources._paths import of_frame
 from bayesnb.inspection._dependence import dependence
@@ -31,6 +40,19 @@ def test_dependence_is_found_in_the_training_rows_under_the_names_of_the_columns
     again = dependence(table.rows(rows)[0], table.y[rows], model=bayes_model(table))
     assert_array_equal(found.log_bayes_factor, again.log_bayes_factor)
     assert dependent_columns(data_of(synthetic("n")), first(synthetic("n"), 20)) is None  # a single column has no pair
+
+
+def test_robustness_is_said_of_the_test_rows():
+    data, split = data_of(synthetic("bn")), first(synthetic("bn"), 40)
+    (X, y), (X_test, y_test) = (data.rows(rows) for rows in split)
+    post = nb.fit_posterior(data.bayes, X, y)
+    scores = set_scores(nb.decide_set(post, X_test).sets, y_test)
+    shares = ", ".join(f"{name} {scores[name]:.3f}" for name in ("determinacy", "u65", "u80"))
+    right = (post.predict(X_test) == y_test).mean()
+    expected = f"n = 40: {nb.robustness(post, X_test).sentence()}. With s = 1: accuracy {right:.3f}, {shares}."
+    assert say_robustness(data, split) == f"Full Bayes on the first split, {expected}"
+    model = nb.NaiveBayes({b: nb.NormalKnownVariance(1.0) for b in data.bayes.families})
+    assert "is not known: block" in say_robustness(replace(data, model=model), split)
 
 
 @pytest.mark.slow
