@@ -110,9 +110,8 @@ class ClassCounts:
             table[column.encode(as_series(found[0]).alias(column.name)).astype(int)] = self._tall(found[1])
         return table.T
 
-    def moments(self, columns: Sequence[Column], more: Any) -> tuple[NormalStatistics, list[Array]]:
+    def moments(self, columns: Sequence[Column]) -> NormalStatistics:
         """The statistics of a Normal of each column."""
-        del more
         labels, zeros = [*self.rows], np.zeros((len(self.rows), 1))
         found = {column.name: NormalStatistics(zeros, zeros, zeros) for column in columns}
         for names, counted in self.sums.items():
@@ -120,4 +119,4 @@ class ClassCounts:
             for d, name in enumerate(names):
                 if name in found:
                     found[name] = found[name].merge(block.map(lambda _, a, d=d: a[:, [d]]))
-        return reduce(lambda one, two: one.map(lambda _, a, b: np.hstack([a, b]), two), found.values()), []
+        return reduce(lambda one, two: one.map(lambda _, a, b: np.hstack([a, b]), two), found.values())

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, singledispatch
+from functools import singledispatch
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -21,13 +21,13 @@ from bayesnb.families.parts._bin_statistics import HistogramStatistics, ViewStat
 from bayesnb.families.parts._bins import spans_of
 from bayesnb.families.priors._normal_inverse_gamma import NormalStatistics
 from bayesnb.files._table_schema import TableSchema
-from bayesnb.files.engines._expressions import log_rising, look_up
-from bayesnb.files.engines._queries import COUNT, LABEL, VALUE, Queries, number
+from bayesnb.files.engines._expressions import log_rising
+from bayesnb.files.engines._queries import BIN, COUNT, LABEL, VALUE, Queries, number
 from bayesnb.frames._columns import Column
 from bayesnb.frames._series import Array, DataError, as_series, numbers
 from bayesnb.rows._sufficient_statistics import ModelStatistics
 
-Terms = Callable[[int, nw.Expr], dict[str, nw.Expr]]
+Terms = Callable[[int, nw.Expr], Mapping[str, nw.Expr]]
 """Named terms of the numbers of a column, given its position in the block."""
 
 RECIPE = "count its rows with nb.describe_table(part, target) and schema.count(part), and fit the merged statistics"
@@ -75,45 +75,35 @@ class _Counts:
             self.add(table, found, found[COUNT].to_numpy(), codes)
         return table
 
-    def sums(self, columns: Sequence[Column], terms_of: Terms) -> list[Array]:
-        """How many numbers there are, and the sums of the terms of each number, [K, D]."""
-        cells, terms = {}, dict[str, nw.Expr]()
+    def sums(self, columns: Sequence[Column], terms_of: Terms, edges: Array | None = None) -> list[Array]:
+        """How many numbers lie in each bin between edges [D, E], and the sums of their terms, [K, D, G]."""
+        edges = np.zeros((len(columns), 0)) if edges is None else edges
+        tables: dict[str, Array] = {}
         for d, column in enumerate(columns):
-            cells[f"x{d}"] = number(column.name, self.queries.types[column.name])
-            own = terms_of(d, nw.col(f"x{d}"))
-            terms |= {f"{name}{d}": term for name, term in own.items()}
-        counts = [nw.col(name).count().alias(f"n_{name}") for name in cells]
-        found = self.queries.sums(cells, terms, *counts, *(nw.col(name).sum() for name in terms))
-        tables = []
-        for name in ("n_x", *own):
-            table = np.zeros((self.num_classes, len(columns)))
-            for d in range(len(columns)):
-                self.add(table[:, d], found, found[f"{name}{d}"].fill_null(0).to_numpy().astype(float))
-            tables.append(table)
-        return tables
+            x, terms = number(column.name, self.queries.types[column.name]), terms_of(d, nw.col(VALUE))
+            found = self.queries.bins(x, edges[d][np.isfinite(edges[d])].tolist(), terms)
+            for name in (COUNT, *terms):
+                shape = self.num_classes, len(columns), edges.shape[1] + 1
+                table = tables.setdefault(name, np.zeros(shape))
+                self.add(table[:, d], found, found[name].to_numpy().astype(float), found[BIN].to_numpy())
+        return [*tables.values()]
 
-    def moments(self, columns: Sequence[Column], more: Terms) -> tuple[NormalStatistics, list[Array]]:
-        """The statistics of a Normal, about a cell of the sample, so that those of a constant are exact; and more."""
+    def moments(self, columns: Sequence[Column]) -> NormalStatistics:
+        """The statistics of a Normal of each column."""
+        return _normal(*self.changes(columns))
+
+    def changes(self, columns: Sequence[Column], edges: Array | None = None) -> tuple[Array, Array, Array, Array]:
+        """A number of the sample for each column [D], how many numbers bins have, and the sums of differences from it
+        and of their squares, [K, D, G]; so those of a constant are exact.
+        """
         centre = np.array([self._middle(column) for column in columns])
 
         def terms_of(d: int, x: nw.Expr) -> dict[str, nw.Expr]:
             change = x - float(centre[d])
-            return {"change": change, "square": change * change, **more(d, x)}
+            return {"change": change, "square": change * change}
 
-        count, change, square, *rest = self.sums(columns, terms_of)
-        change = np.divide(change, count, out=np.zeros_like(change), where=count > 0)
-        mean = np.where(count > 0, centre + change, 0.0)
-        return NormalStatistics(count, mean, np.maximum(square - count * change * change, 0.0)), rest
-
-    def bins(self, columns: Sequence[Column], edges: Array) -> Array:
-        """How many numbers each bin has, [K, D, G]."""
-        table = np.zeros((self.num_classes, len(columns), edges.shape[1] + 1))
-        for d, column in enumerate(columns):
-            own = edges[d][np.isfinite(edges[d])].tolist()
-            code = partial(look_up, edges=own, table=range(len(own) + 1))
-            found: Any = self.queries.counts(number(column.name, self.queries.types[column.name]), code=code)
-            self.add(table[:, d], found, found[COUNT].to_numpy(), found[VALUE].to_numpy())
-        return table
+        count, change, square = self.sums(columns, terms_of, edges)
+        return centre, count, change, square
 
     def _middle(self, column: Column) -> float:
         cells = numbers(as_series(self.schema.sample.rows[column.name]))
@@ -147,12 +137,21 @@ def _(_: Any, counts: Any, columns: Sequence[Column]) -> CategoricalStatistics:
 @count_block.register(Normal)
 @count_block.register(NormalKnownVariance)
 def _(_: Any, counts: Any, columns: Sequence[Column]) -> NormalStatistics:
-    return counts.moments(columns, lambda *_: {})[0]
+    found: NormalStatistics = counts.moments(columns)
+    return found
+
+
+def _normal(centre: Array, *sums: Array) -> NormalStatistics:
+    count, change, square = (table.sum(axis=2) for table in sums)
+    change = np.divide(change, count, out=np.zeros_like(change), where=count > 0)
+    mean = np.where(count > 0, centre + change, 0.0)
+    return NormalStatistics(count, mean, np.maximum(square - count * change * change, 0.0))
 
 
 @count_block.register(Poisson)
 def _(_: Any, counts: _Counts, columns: Sequence[Column]) -> PoissonStatistics:
-    cells, total, base = counts.sums(columns, lambda _, x: {"total": x, "base": log_rising(x, 1.0)})
+    sums = counts.sums(columns, lambda _, x: {"total": x, "base": log_rising(x, 1.0)})
+    cells, total, base = (table[:, :, 0] for table in sums)
     return PoissonStatistics(total, cells, 0.0 - base)
 
 
@@ -166,22 +165,11 @@ def _(family: Any, counts: _Counts, columns: Sequence[Column]) -> ViewStatistics
     return ViewStatistics.join(*_in_bins(family.generative, counts, columns))
 
 
-def _in_bins(family: Any, counts: _Counts, columns: Sequence[Column]) -> tuple[HistogramStatistics, Any]:
+def _in_bins(family: Any, counts: _Counts, columns: Sequence[Column]) -> tuple[HistogramStatistics, NormalStatistics]:
     """The statistics of bins, and those of a Normal."""
     edges, points = np.asarray(family._edges), np.asarray(family._points)
+    centre, count, change, square = counts.changes(columns, edges)
     spans = spans_of(edges, points)
-    moments, (beyond,) = counts.moments(columns, lambda d, x: {"tail": _tail(x, d, edges, spans)})
+    beyond = (spans.side / spans.width * (change + count * (centre[:, None] - spans.start))).sum(axis=2)
     given = (np.broadcast_to(table[None], (counts.num_classes, *table.shape)) for table in (edges, points))
-    return HistogramStatistics(counts.bins(columns, edges), 0.0 - beyond, *given), moments
-
-
-def _tail(x: nw.Expr, column: int, edges: Array, spans: Any) -> nw.Expr:
-    """How far a number lies beyond the outermost edges, in widths of the outer bin, as ``tails`` has it."""
-    own = edges[column][np.isfinite(edges[column])].tolist()
-    if not own:  # one bin has no tails
-        return x * 0.0
-    below, above = (
-        (x - float(spans.start[column, g])) * float(spans.side[column, g] / spans.width[column, g])
-        for g in (0, len(own))
-    )
-    return nw.when(x < own[0]).then(below).otherwise(nw.when(x >= own[-1]).then(above).otherwise(x * 0.0))
+    return HistogramStatistics(count, 0.0 - beyond, *given), _normal(centre, count, change, square)

@@ -7,7 +7,7 @@ answers from the bounds in a Parquet file, and these leave NaN out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,9 +16,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
 
+from bayesnb.files.engines._expressions import look_up
 from bayesnb.frames._series import WITH_CATEGORIES, as_series
 
-LABEL, VALUE, COUNT = "label", "value", "count"
+LABEL, VALUE, BIN, COUNT = "label", "value", "bin", "count"
 """The columns of what a query gives."""
 
 TEXTS = (nw.String, *WITH_CATEGORIES)
@@ -72,25 +73,26 @@ class Queries:
         return run(self.lazy.select(nw.col(self.target).alias(LABEL)).group_by(LABEL).agg(nw.len().alias(COUNT)))
 
     def sums(self, cells: Mapping[str, nw.Expr], terms: Mapping[str, nw.Expr], *sums: nw.Expr) -> pa.Table:
-        """Sums of cells, and of terms made of these, by label."""
+        """Sums of cells of several columns, and of terms made of these, by label."""
         rows = self._rows.select(nw.col(self.target).alias(LABEL), **cells)
         rows = rows.with_columns(**terms) if terms else rows
         return run(rows.group_by(LABEL).agg(nw.len().alias(COUNT), *sums))
 
-    def counts(
-        self, x: nw.Expr, most: float = np.inf, code: Callable[[nw.Expr], nw.Expr] | None = None
-    ) -> pa.Table | None:
-        """How many rows of each label have each value that is not null, or its code; None for more than so many."""
-        rows = self._rows.select(nw.col(self.target).alias(LABEL), x.alias(VALUE)).filter(~nw.col(VALUE).is_null())
-        rows = rows if code is None else rows.with_columns(code(nw.col(VALUE)).alias(VALUE))
-        query = rows.group_by(LABEL, VALUE).agg(nw.len().alias(COUNT))
+    def counts(self, x: nw.Expr, most: float = np.inf) -> pa.Table | None:
+        """How many rows of each label have each value that is not null; None for more than so many values."""
+        query = self._cells(x).group_by(LABEL, VALUE).agg(nw.len().alias(COUNT))
         if most == np.inf:
             return run(query)
         found = run(query.head(int(most) * self.labels.num_rows + 1))
         return None if found.num_rows > most and as_series(found[VALUE]).n_unique() > most else found
 
+    def bins(self, x: nw.Expr, edges: Sequence[float], terms: Mapping[str, nw.Expr]) -> pa.Table:
+        """How many numbers of each label lie in each bin, and the sums of terms of ``VALUE``, which is the number."""
+        rows = self._cells(x).with_columns(look_up(nw.col(VALUE), edges, range(len(edges) + 1)).alias(BIN), **terms)
+        return run(rows.group_by(LABEL, BIN).agg(nw.len().alias(COUNT), *(nw.col(name).sum() for name in terms)))
+
     def values(self, name: str, most: float = np.inf) -> pa.Table | None:
-        """The same of a column, whose texts are plain; NaN is a value."""
+        """``counts`` of a column, whose texts are plain; NaN is a value."""
         if name not in self._values:
             x = nw.col(name)
             found = self.counts(x.cast(nw.String()) if self.types[name] in TEXTS else x, most)
@@ -102,6 +104,10 @@ class Queries:
     def distinct(self, name: str) -> int:
         """How many values a column has."""
         return run(self._rows.select(nw.col(name)).drop_nulls().select(nw.col(name).n_unique()))[0][0].as_py()
+
+    def _cells(self, x: nw.Expr) -> nw.LazyFrame[Any]:
+        rows = self._rows.select(nw.col(self.target).alias(LABEL), x.alias(VALUE))
+        return rows.filter(~nw.col(VALUE).is_null())
 
     @cached_property
     def _rows(self) -> nw.LazyFrame[Any]:
