@@ -13,6 +13,7 @@ power of the class prior each of its counts gets the s pseudo-rows, and the boun
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import singledispatch
 from typing import Any, NamedTuple
 
 import jax
@@ -23,12 +24,14 @@ from bayesnb.arrays import _either as either
 from bayesnb.arrays._cells import row_sums
 from bayesnb.arrays._compute import compute, compute_rows
 from bayesnb.arrays._placement import Array, known, promote_dtypes
+from bayesnb.families import Normal
 from bayesnb.families._views import by_view
 from bayesnb.numerics import _stable as stable
 from bayesnb.numerics._log_prob import LogProb
+from bayesnb.primitives._bounded_shares import Weights, bound_shares
 from bayesnb.results._combine import raise_lengths, score_categories, table_sizes
 from bayesnb.results._intervals import Interval
-from bayesnb.results._outer_bounds import Content, outer_terms, usual_content
+from bayesnb.results._outer_bounds import Content, normal_box, outer_terms, usual_content
 from bayesnb.results._pseudo_rows import pseudo_counts
 from bayesnb.rows import _arguments as arguments
 
@@ -137,17 +140,33 @@ def predict_bounds(fit: Any, X: Any, s: Any, prior: str | None, ranges: Any) -> 
     check_question(prior, s)
     fit = getattr(fit, "alone", fit)  # without the dependence that an average adds
     arrays = fit.arrays(X)
-    pairs = [_of_block(site, s, arrays[b]) for b, site in sites_of(fit, prior, ranges).items()]
+    scores = [_of_block(site, s, arrays[b]) for b, site in sites_of(fit, prior, ranges).items()]
     counts, power, learned = class_weights(fit, prior)
-    low, high = (LogProb.times(*parts).log() for parts in zip(*pairs, strict=True))
-    return Interval(*compute_rows(_probabilities, (counts, power, s * learned), (low, high)))
+    fewest, most = ((either.floats(counts) + more) ** power for more in (0.0, s * learned))
+    # all of s on the worst class; with a power, on every class
+    alone = power == 1.0
+    weights = Weights(fewest, most, either.where(alone, fewest, most), either.where(alone, s * learned, 0.0))
+    return Interval(*bound_shares(weights, scores[0].times(*scores[1:]).log()))
 
 
-def _of_block(site: Site, s: Any, x: Array) -> list[LogProb]:
-    """The scores of the least and the largest predictive of a block's rows."""
-    if site.content is not None:
-        return [LogProb(part, None) for part in compute_rows(sum_outer, (site, either.floats(s).reshape(1)), x)]
-    return [score_categories(site.family, table)(x) for table in compute(_category_bounds, site, s)]
+def _of_block(site: Site, s: Any, x: Array) -> LogProb:
+    """The scores of rows by the least predictive of each class and by the largest, [N, 2 K]."""
+    if site.content is None:
+        return score_categories(site.family, compute(_category_bounds, site, s))(x)
+    return LogProb(score_outer(site.family, site, either.floats(s).reshape(1), x), None)
+
+
+@singledispatch
+def score_outer(family: Any, site: Site, s: Array, x: Array) -> Array:
+    """Outer bounds of a block's score with up to s pseudo-rows, [1], beside each other, [N, 2 K]."""
+    del family
+    return either.concatenate(compute_rows(sum_outer, (site, s), x), axis=1)
+
+
+@score_outer.register(Normal)
+def _(family: Any, site: Site, s: Array, x: Array) -> Array:
+    powers = np.ones(1) if site.powers is None else site.powers
+    return compute(normal_box, family, s.reshape(1, 1, 1), site.content).scores(x, powers)
 
 
 @jax.jit
@@ -159,58 +178,13 @@ def sum_outer(site: Site, s: Array, x: Array) -> tuple[Array, Array]:
 
 
 @jax.jit
-def _category_bounds(site: Site, s: Any) -> tuple[LogProb, LogProb]:
+def _category_bounds(site: Site, s: Any) -> LogProb:
+    """The logs of the least probabilities of categories and of the largest, [2 K, S]; a power of 0 allows all."""
     counts: Any = pseudo_counts(site.family, site.vacuous)
-    powers = None
-    if site.powers is not None:
-        sizes = table_sizes(site.family, site.family.num_columns)
-        powers = jnp.repeat(
-            jnp.broadcast_to(site.powers, (len(sizes),)), np.array(sizes), total_repeat_length=sum(sizes)
-        )
-    low, high = (_raised(probs, powers) for probs in counts.probs(s))
-    return low, high
-
-
-def _raised(probs: Array, powers: Array | None) -> LogProb:
-    """The log probabilities [K, S] times powers [S]; a power of 0 makes nothing impossible."""
+    probs = jnp.concatenate(counts.probs(s))
     logs, never = stable.safe_log(probs), (probs == 0).astype(probs.dtype)
-    return LogProb(logs, never) if powers is None else LogProb(logs * powers[None], never * (powers > 0)[None])
-
-
-@jax.jit
-def _probabilities(counts: Array, power: Array, s: Array, parts: tuple[Array, Array]) -> tuple[Array, Array]:
-    low, high = parts
-    fewest, most = (((jnp.asarray(counts, low.dtype) + more) ** power)[None] for more in (0.0, s))
-    first = _is_first(high)
-    second = jnp.where(first, -jnp.inf, high).max(axis=1, keepdims=True)
-    # units in which nothing that matters is 0: what exceeds the second largest decides alone
-    least, largest = (_exp(part, second) for part in (low, high))
-    rest, alone = jnp.where(first, 0.0, largest), power == 1.0
-    # all of s on the worst class; with a power, on every class
-    others = _others(jnp.where(alone, fewest, most) * largest, first)
-    worst = jnp.where(first, rest.max(axis=1, keepdims=True), largest.max(axis=1, keepdims=True))
-    lower = _share(fewest * least, others + jnp.where(alone, s, 0.0) * worst)
-    top = low.max(axis=1, keepdims=True)
-    least, largest = (_exp(part, top) for part in (low, high))
-    return lower, _share(most * largest, _others(fewest * least, _is_first(low)))
-
-
-def _is_first(logs: Array) -> Array:
-    """True for the largest entry of each row."""
-    return jnp.arange(logs.shape[1])[None] == logs.argmax(axis=1)[:, None]
-
-
-def _exp(logs: Array, unit: Array) -> Array:
-    """exp(logs - unit), but finite."""
-    room = jnp.log(jnp.finfo(logs.dtype).max) - 10.0
-    return jnp.exp(jnp.minimum(logs - jnp.where(jnp.isfinite(unit), unit, 0.0), room))
-
-
-def _others(parts: Array, first: Array) -> Array:
-    """The sum of the other entries of each row; a difference where the largest is among them, which cannot cancel."""
-    rest = jnp.where(first, 0.0, parts)
-    return jnp.where(first, rest.sum(axis=1, keepdims=True), parts.sum(axis=1, keepdims=True) - parts)
-
-
-def _share(own: Array, others: Array) -> Array:
-    return jnp.where(own > 0, 1.0 / (1.0 + others / jnp.where(own > 0, own, 1.0)), 0.0)
+    if site.powers is None:
+        return LogProb(logs, never)
+    sizes = table_sizes(site.family, site.family.num_columns)
+    powers = jnp.repeat(jnp.broadcast_to(site.powers, (len(sizes),)), np.array(sizes), total_repeat_length=sum(sizes))
+    return LogProb(logs * powers[None], never * (powers > 0)[None])

@@ -24,6 +24,7 @@ from bayesnb.families.priors._normal_inverse_gamma import NormalInverseGamma, up
 from bayesnb.numerics import _dirichlet as dirichlet
 from bayesnb.numerics import _stable as stable
 from bayesnb.primitives._distances import LOG_2PI
+from bayesnb.primitives.products._student_bounds import StudentBox
 from bayesnb.results._pseudo_rows import codes_of, pseudo_counts, share_of
 
 Content = tuple[Array, Array]
@@ -91,7 +92,7 @@ def _(family: Any, s: Array, content: Content, x: Array) -> tuple[Array, Array]:
 @outer_terms.register(Normal)
 def _(family: Any, s: Array, content: Content, x: Array) -> tuple[Array, Array]:
     cells = jnp.asarray(x, jnp.result_type(float))
-    return student_bounds(family.prior, s, content, cells, shared=family.shared)
+    return student_box(family.prior, s, content, shared=family.shared).terms(cells)
 
 
 @outer_terms.register(ScoredBins)
@@ -102,17 +103,15 @@ def _(family: Any, s: Array, content: Content, x: Array) -> tuple[Array, Array]:
     z = jnp.where(bins >= 0, scores[jnp.arange(bins.shape[1])[None], jnp.maximum(bins, 0)], jnp.nan)
     ends = scores.min(axis=1)[None], scores.max(axis=1)[None]
     base = jnp.where(bins >= 0, norm.logpdf(z), 0.0)[:, None]
-    low, high = (part - base for part in student_bounds(update(prior, statistics), s, ends, z))
+    low, high = (part - base for part in student_box(update(prior, statistics), s, ends).terms(z))
     return low, high
 
 
-def student_bounds(
-    prior: NormalInverseGamma, s: Array, content: Content, x: Array, *, shared: bool = False
-) -> tuple[Array, Array]:
-    """Of Student's t of a Normal: its mean, strength, shape and rate in a box, each where it is best or worst."""
-    least, largest = (end[None] for end in content)
-    loc, strength, shape = (table[None] for table in prior[:3])
-    rate, x = prior.proper_rate[None], x[:, None, :]
+def student_box(prior: NormalInverseGamma, s: Array, content: Content, *, shared: bool = False) -> StudentBox:
+    """The box of up to s pseudo-rows, [N, 1, 1] or [1, 1, 1]. Pure JAX."""
+    least, largest = (end.T[..., None] for end in content)
+    loc, strength, shape, rate = (table.T[..., None] for table in (*prior[:3], prior.proper_rate))
+    s = s.T
     share, kept = s / (strength + s), strength / (strength + s)
     first, last = (
         loc + share * sign * jnp.maximum(sign * (end - loc), 0.0) for sign, end in ((-1.0, least), (1.0, largest))
@@ -123,19 +122,27 @@ def student_bounds(
     added = 0.5 * s * ((largest - middle) * (middle - least) + kept * jnp.square(middle - loc))
     most_rate = rate + (added.max(axis=1, keepdims=True) if shared else added)
     most_shape, most_strength = shape + 0.5 * s, strength + s
-    near = 0.5 * strength / (strength + 1.0) * jnp.square(jnp.maximum(jnp.maximum(first - x, x - last), 0.0))
-    far = 0.5 * most_strength / (most_strength + 1.0) * jnp.square(jnp.maximum(jnp.abs(x - first), jnp.abs(x - last)))
+    # of two rates r < R both densities are level where (R + q) / (r + q) is a power of R / r
+    power = most_shape / (most_shape + 0.5)
+    ratio = jnp.expm1(power * jnp.log(most_rate / rate))
 
-    def scale(shape: Array, strength: Array) -> Array:
+    def offset(shape: Array, strength: Array) -> Array:
         return stable.log_gamma_ratio(shape, jnp.full_like(shape, 0.5)) - 0.5 * (LOG_2PI + jnp.log1p(1.0 / strength))
 
-    def spread(shape: Array, rate: Array, square: Array) -> Array:
-        return -0.5 * jnp.log(rate + square) - shape * jnp.log1p(square / rate)
+    return StudentBox(
+        centre=0.5 * (first + last),
+        half=0.5 * (last - first),
+        units=(0.5 * strength / (strength + 1.0), 0.5 * most_strength / (most_strength + 1.0)),
+        rates=(rate, most_rate),
+        level=(most_rate - rate) / jnp.where(ratio > 0, ratio, 1.0) - rate,
+        least_shape=shape,
+        most_shape=most_shape,
+        offsets=(offset(shape, strength), offset(most_shape, most_strength)),
+        scaleless=prior.scaleless.T[..., None],
+    )
 
-    high = scale(most_shape, most_strength) + spread(shape, jnp.clip(2.0 * shape * near, rate, most_rate), near)
-    low = scale(shape, strength) + jnp.minimum(spread(most_shape, rate, far), spread(most_shape, most_rate, far))
-    nothing = jnp.isnan(x) | prior.scaleless[None]
-    return jnp.where(nothing, 0.0, low), jnp.where(nothing, 0.0, high)
+
+normal_box = jax.jit(lambda family, s, content: student_box(family.prior, s, content, shared=family.shared))
 
 
 @outer_terms.register(Poisson)
