@@ -220,6 +220,17 @@ def test_explaining(run):
     assert "P(benign) = " in out
 
 
+@pytest.mark.slow  # three tables of splits
+def test_second_opinion(run):
+    out = run("second_opinion", train=80, repeats=2)
+    assert "known answer: with the rows that s* names, two classes are equally probable" in out
+    assert "known answer: if the rows and the prior count twice, s* is twice as large" in out
+    assert "more rows would make" in out
+    for name in ("tumours", "wine", "digits"):
+        size, every, probable, robust, *_ = numbers(out, name)
+        assert (size, every < probable, every < robust) == (20, True, True)
+
+
 # the pipeline's example: gradients through a fit inside jit train a network, and what was exported equals the fit
 
 
