@@ -14,6 +14,7 @@ import bayesnb as nb
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays import _memory as memory
 from bayesnb.arrays._class_table import is_class_table
+from tests import cases
 
 KEY = jax.random.key(0)
 
@@ -61,7 +62,7 @@ def counts_of(statistics):
     return statistics.blocks["x"].counts
 
 
-@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("prior", cases.by_default(PRIORS, "below 1", "by word"))
 @pytest.mark.parametrize("fit", FITS)
 def test_every_answer_is_that_of_the_dense_table(texts, other_rows, always_sparse, fit, prior):
     dense = fit(model(PRIORS[prior]), *texts)

@@ -144,7 +144,13 @@ HALF = dist.TransformedDistribution(
 UNIFORM = dist.Uniform(np.array([0.1, 0.2, 0.3]), 0.5)
 
 
-@pytest.mark.parametrize(("law", "scale", "ends"), [(HALF, 2.0, (0.0, 0.5)), (UNIFORM, 1.0, ([0.1, 0.2, 0.3], 0.5))])
+@pytest.mark.parametrize(
+    ("law", "scale", "ends"),
+    [
+        pytest.param(HALF, 2.0, (0.0, 0.5), marks=pytest.mark.slow),
+        (UNIFORM, 1.0, ([0.1, 0.2, 0.3], 0.5)),
+    ],
+)
 def test_sites_keep_the_supports_of_the_program(law, scale, ends, tmp_path):
     """A sampler would else leave them, to where the density is 0."""
 

@@ -32,7 +32,7 @@ def assert_close(found, whole):
         assert_allclose(a, b, rtol=precise, atol=precise * scale, err_msg=jax.tree_util.keystr(path))
 
 
-@pytest.mark.parametrize("name", cases.by_default(cases.NAMES, "mixed"))
+@pytest.mark.parametrize("name", cases.by_default(cases.NAMES, "normal"))
 def test_parts_along_a_mapped_axis_are_the_whole(name):
     """As one statistic on every part, stacked by ``vmap`` and merged, and in a scan that forgets."""
     case = cases.make(name)

@@ -37,7 +37,7 @@ def refused_checks(estimator):
 
 
 @parametrize_with_checks(
-    [nb.NaiveBayesClassifier(), nb.NaiveBayesClassifier(likelihoods="multinomial")],
+    [nb.NaiveBayesClassifier(), nb.NaiveBayesClassifier(likelihoods="multinomial", method="posterior")],
     expected_failed_checks=refused_checks,
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")

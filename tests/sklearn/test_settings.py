@@ -118,7 +118,7 @@ def test_the_estimator_files_and_comparisons_ask_one_rule(monkeypatch, tmp_path)
         assert_allclose(found[1:], [found[0]] * 2, rtol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["bernoulli", "multinomial"])
+@pytest.mark.parametrize("kind", ["bernoulli", pytest.param("multinomial", marks=pytest.mark.slow)])
 def test_a_sparse_block_has_one_power_and_the_others_as_ever(kind):
     flags = scipy.sparse.csr_matrix(RNG.random((120, 3)) < 0.4)
     blocks = {"flags": flags, "numbers": X}
