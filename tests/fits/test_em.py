@@ -150,19 +150,6 @@ def test_weights_are_repeated_rows_in_any_order():
         assert_allclose(other.params[site], value, rtol=1e-6, err_msg=site)
 
 
-def test_unlabelled_texts_help():
-    """Two topics of 100 words, four labelled texts each of 15 words, and 400 unlabelled ones."""
-    rng = np.random.default_rng(0)
-    topics, label = rng.dirichlet(np.full(100, 3.0), 2), np.arange(1408) % 2
-    X = np.stack([rng.multinomial(15, topics[k]) for k in label])
-    y, new = np.where(np.arange(408) < 8, label[:408], -1), slice(408, None)
-    model = nb.NaiveBayes(nb.Multinomial.laplace(1.0))
-    fits = nb.fit_map(model, X[:8], y[:8]), fit_em(model, X[:408], y)
-    accuracy = [(fit.predict(X[new]) == label[new]).mean() for fit in fits]
-    assert accuracy[0] < 0.8
-    assert accuracy[1] > 0.92
-
-
 def test_a_class_that_no_label_shows():
     """Two of three clusters have labels; what is unlike both is the third."""
     rng = np.random.default_rng(0)

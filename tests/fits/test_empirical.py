@@ -1,4 +1,4 @@
-"""Learned priors: at a maximum of evidence and hyperprior, that which fixed points and brute force find, or at a bound.
+"""Learned priors: at a maximum of evidence and hyperprior, that which brute force finds, or at a bound.
 
 Without a hyperprior few rows leave some hyperparameter without a maximum: then warnings count only where they are the
 subject.
@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import gammaln, psi
+from scipy.special import gammaln
 
 import bayesnb as nb
 from bayesnb.arrays import _limits as limits
@@ -145,43 +145,6 @@ def test_constant_and_rare_values_keep_the_scale_of_normal_columns():
     assert learned.log_evidence > default.log_evidence
 
 
-@pytest.mark.parametrize("by", ["block", "feature"])
-def test_minkas_fixed_point_of_the_beta_binomial_finds_the_same(by):
-    """a <- a sum(psi(a + s) - psi(a)) / sum(psi(a + b + n) - psi(a + b)), and b likewise: Minka (2000), section 3."""
-    rng = np.random.default_rng(4)
-    y = np.repeat([0, 1, 2], 30)
-    X = (rng.random((90, 4)) < rng.beta(2.0, 1.0, (3, 4))[y]).astype(float)
-    found = fit_empirical(
-        nb.NaiveBayes(nb.Bernoulli(), num_classes=3), X, y, by=by, tolerance=1e-14, hyperprior_scale=math.inf
-    )
-    s, n = np.stack([X[y == k].sum(axis=0) for k in range(3)]), 30.0
-    axis = None if by == "block" else 0
-    a, b = np.ones((2, 1 if by == "block" else 4))
-    for _ in range(100_000):
-        total = np.sum(psi(a + b + n) - psi(a + b) + 0 * s, axis=axis)
-        change = a, b
-        a = a * np.sum(psi(a + s) - psi(a), axis=axis) / total
-        b = b * np.sum(psi(b + n - s) - psi(b), axis=axis) / total
-        if max(np.abs(a / change[0] - 1).max(), np.abs(b / change[1] - 1).max()) < 1e-13:
-            break
-    inside = np.broadcast_to(found.at_bound["x"]["a"] + found.at_bound["x"]["b"] == 0, (3, 4))
-    assert inside.any()
-    assert_allclose(found.prior.families["x"].a[inside], np.broadcast_to(a, (3, 4))[inside], rtol=1e-5)
-    assert_allclose(found.prior.families["x"].b[inside], np.broadcast_to(b, (3, 4))[inside], rtol=1e-5)
-
-
-def test_minkas_fixed_point_of_a_concentration_finds_the_same():
-    """Of a Dirichlet-multinomial of mean m: s <- s sum m (psi(n_d + s m) - psi(s m)) / sum (psi(n + s) - psi(s))."""
-    case = cases.make("multinomial")
-    found = fit_empirical(case.model, case.X, case.y, tolerance=1e-14, hyperprior_scale=math.inf)
-    given = np.asarray(case.model.families["x"].concentration)
-    counts, m, s = found.statistics.blocks["x"].counts, given / given.sum(), given.sum()
-    n = counts.sum(axis=1)
-    for _ in range(20_000):
-        s = s * np.sum(m * (psi(counts + s * m) - psi(s * m))) / np.sum(psi(n + s) - psi(s))
-    assert_allclose(found.prior.families["x"].concentration, np.tile(s * m, (3, 1)), rtol=1e-6)
-
-
 def test_columns_of_categories_by_brute_force():
     """One factor a column, whatever its number of categories: the best of a grid, and scipy from there."""
     case = cases.make("ragged")
@@ -207,22 +170,6 @@ def test_columns_of_categories_by_brute_force():
         assert_allclose(learned[d], np.exp(log) * given[d], rtol=1e-5)
     assert (found.at_bound["x"]["concentration"] == 0).any()
     assert "label" not in found.at_bound  # fixed class probabilities leave nothing to learn
-
-
-@pytest.mark.slow
-def test_learned_smoothing_beats_the_default_on_sparse_words():
-    rng = np.random.default_rng(6)
-    probs = rng.beta(0.2, 6.0, (3, 100))
-    y = rng.integers(0, 3, 1060)
-    X = (rng.random((1060, 100)) < probs[y]).astype(float)
-    model, train, held = nb.NaiveBayes(nb.Bernoulli(), num_classes=3), slice(0, 60), slice(60, None)
-    default = nb.fit_posterior(model, X[train], y[train])
-    learned = fit_empirical(model, X[train], y[train], by="block")
-    losses = [-fit.predict_log_proba(X[held])[np.arange(1000), y[held]].mean() for fit in (default, learned)]
-    assert losses[1] < 0.6 * losses[0]
-    assert learned.log_evidence > default.log_evidence + 100
-    prior = learned.prior.families["x"]
-    assert_allclose([prior.a[0, 0], prior.b[0, 0]], [0.2, 6.0], rtol=0.5)
 
 
 @pytest.mark.parametrize("by", [pytest.param("block", marks=pytest.mark.slow), "feature"])

@@ -1,7 +1,6 @@
 """Mutual information and Bayes factors of pairs, against scikit-learn, regressions, single steps and a textbook."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -10,7 +9,6 @@ from sklearn.metrics import mutual_info_score
 
 import bayesnb as nb
 from bayesnb.inspection._dependence import dependence
-from tests.forests.oracle import Column
 
 
 def mixed_rows(rng, rows=200, missing=0.15):
@@ -99,23 +97,6 @@ def test_the_information_of_real_columns_is_that_of_a_regression(rng, a, b):
 
 
 # Bayes factors: those of forests
-
-
-@pytest.mark.parametrize(("a", "b"), [(0, 1), (0, 2), (3, 4), (0, 3), (2, 5)])
-def test_the_factor_is_the_product_of_one_step_predictives(rng, a, b):
-    X, y = mixed_rows(rng, rows=60)
-    prior = MODEL.resolve(X, y)
-    flags, blood, vitals = (prior.families[name] for name in MODEL.families)
-    found, both = dependence(X, y, model=MODEL).log_bayes_factor[a, b], np.zeros(2)
-    for k, rows in enumerate(one_pair(X, y, a, b)):
-        real = np.stack([vitals.loc[k], vitals.strength[k], vitals.shape[k], vitals.rate[k]], axis=-1)
-        columns = [*np.stack([flags.b[k], flags.a[k]], axis=-1), blood.concentration[k], *real]
-        pair = [Column(columns[place], place >= 3) for place in (a, b)]
-        for n, row in enumerate(rows):
-            for way, (i, j) in enumerate([(0, 1), (1, 0)]):
-                given = pair[j].given(pair[i], rows[:n, [i, j]], row[[i, j]])
-                both[way] += given - pair[j].alone(rows[:n, j], row[j])
-    assert_allclose(found, both.max(), rtol=1e-9)
 
 
 @pytest.mark.parametrize("blocks", [("flags",), ("flags", "blood"), ("vitals",), ("blood", "vitals")])
@@ -254,17 +235,6 @@ def test_types_say_what_a_column_is_and_a_model_overrules_them(rng):
     holes = typed | {"blood": np.where(np.arange(200)[:, None] < 9, -1, typed["blood"])}
     nans = X | {"blood": np.where(np.arange(200)[:, None] < 9, np.nan, X["blood"])}
     same(dependence(holes, y), dependence(nans, y, model=MODEL))
-
-
-def test_an_array_and_jax_arrays(rng):
-    X, y = mixed_rows(rng)
-    numbers = X["vitals"].astype(np.float32)
-    found = dependence(numbers, y)
-    assert found.names == ("0", "1", "2")
-    assert repr(found) == "Dependence(3 pairs, 1 surely dependent)"
-    same(dependence(jnp.asarray(numbers), jnp.asarray(y)), found)
-    same(dependence(numbers, y, model=nb.NaiveBayes(nb.Normal())), found)
-    assert isinstance(found.mutual_information, np.ndarray)
 
 
 def test_columns_that_are_unique_depend_on_nothing(rng):
