@@ -335,7 +335,8 @@ class Posterior(Classifier):
 
         Args:
             powers: A number for all features, of which views keep their shares; or one for each, [F], block by block: a
-                Multinomial or MultivariateNormal has one, ``Views`` V a column; or a dict by block, as ``powers`` is.
+                Multinomial or MultivariateNormal has one, ``Views`` V a column; or a dict by block, as ``powers``
+                is, or of numbers.
             length_exponents: b from 0 to 1, for all Multinomial blocks or by block; None: any length has one power.
             class_power: a, not negative; None for 1.
 

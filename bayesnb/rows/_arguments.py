@@ -162,22 +162,23 @@ def check_params(model: Any, given: Mapping[str, Any]) -> dict[str, Array]:
 
 
 def check_powers(given: Any, sizes: Mapping[str, int], what: str = "powers", most: float = np.inf) -> dict[str, Array]:
-    """Powers by block, [P] for blocks of these numbers P or [1], from such a dict, from one number or from all, [F]."""
+    """Powers by block, [P] of blocks of P features or [1], from a dict of these or of numbers, a number or all, [F]."""
     if not isinstance(given, Mapping):
         flat, total = as_array(given), sum(sizes.values())
         if flat.shape not in ((), (total,)):
             raise ValueError(f"{what} must be a number, or one for each of {total} features, got shape {flat.shape}")
         ends = np.cumsum([*sizes.values()])
         own = {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
-        given = {name: flat[own[name]] if flat.ndim else flat.reshape(1) for name in sizes}
+        given = {name: flat[own[name]] if flat.ndim else flat for name in sizes}
     if set(given) != set(sizes):
         raise ValueError(f"{what} must have the blocks {[*sizes]}, got {[*given]}")
     arrays = {name: as_array(given[name]) for name in sizes}
+    arrays = {name: power if power.ndim else power.reshape(1) for name, power in arrays.items()}
     bound = "" if most == np.inf else f" and at most {most:g}"
     for name, power in arrays.items():
         if power.dtype.kind not in "iuf" or power.shape not in ((1,), (sizes[name],)):
             raise ValueError(
-                f"{what}[{name!r}] must be one number, [1], or one for each of {sizes[name]} features, got "
+                f"{what}[{name!r}] must be one number, or one for each of {sizes[name]} features, got "
                 f"{power.dtype} of shape {power.shape}"
             )
         if (values := known(power)) is not None and not ((values >= 0) & (values < np.inf) & (values <= most)).all():
