@@ -1,10 +1,12 @@
 """Scores of predicted class probabilities, in numpy.
 
-Every function takes log p(y = k | x), `log_proba` [N, K], and labels `y` [N], integers 0 to K - 1.
+Functions take log p(y = k | x), `log_proba` [..., N, K], of one fit or of several at once, and labels `y` [N], integers
+0 to K - 1.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -56,20 +58,20 @@ BY_ROW: tuple[str, ...] = ("log_loss", "brier", "accuracy")
 
 
 def losses_by_row(log_proba: Array, y: Array) -> Array:
-    """The losses of each row behind the metrics ``BY_ROW``, [3, N].
+    """The losses of each row behind the metrics ``BY_ROW``, [3, ..., N].
 
     - -log p(y_i | x_i), in nats. No row counts more than 87.3, minus the log of float32's smallest normal number: one
       scale for every method, whether its probabilities are zero, too small for float32, or exact logarithms of any
-      size; ``below_floor`` gives the share of such rows. Good (1952), Rational decisions, JRSS B 14.
+      size. Good (1952), Rational decisions, JRSS B 14.
     - sum_k (p_ik - [y_i = k])^2, over all K classes: with two it is twice the one-column form of scikit-learn's
       `brier_score_loss`. Brier (1950), Verification of forecasts expressed in terms of probability, Monthly Weather
       Review 78.
     - 1 if the most probable class is not the true one.
     """
-    errors = np.exp(log_proba)
-    errors[np.arange(len(y)), y] -= 1.0
-    nats = -np.maximum(_own(log_proba, y), LOG_SMALLEST)
-    return np.stack([nats, np.square(errors).sum(axis=1), np.argmax(log_proba, axis=1) != y])
+    own, errors = np.arange(len(y)), np.exp(log_proba)
+    errors[..., own, y] -= 1.0
+    nats = -np.maximum(log_proba[..., own, y], LOG_SMALLEST)
+    return np.stack([nats, np.square(errors).sum(axis=-1), np.argmax(log_proba, axis=-1) != y])
 
 
 def log_loss(log_proba: Array, y: Array) -> float:
@@ -87,19 +89,14 @@ def accuracy(log_proba: Array, y: Array) -> float:
     return 1.0 - float(losses_by_row(log_proba, y)[2].mean())
 
 
-def below_floor(log_proba: Array, y: Array) -> float:
-    """Fraction of rows whose true class got a probability below e^-87.3, zero included."""
-    return float(np.mean(_own(log_proba, y) < LOG_SMALLEST))
-
-
 @dataclass(frozen=True, eq=False)
 class ReliabilityBins:
     """Counts of rows by confidence: M bins ((m - 1)/M, m/M] of the largest class probability.
 
     Attributes:
-        count: The number of rows in each bin [M].
-        confidence: The sum of their largest class probabilities [M].
-        correct: The number of correct predictions among them [M].
+        count: The number of rows in each bin [..., M].
+        confidence: The sum of their largest class probabilities [..., M].
+        correct: The number of correct predictions among them [..., M].
     """
 
     count: Array
@@ -111,48 +108,52 @@ def reliability_bins(log_proba: Array, y: Array, bins: int = NUM_BINS) -> Reliab
     """Counts of rows and of correct predictions, and sums of confidence, in bins of the largest class probability.
 
     Args:
-        log_proba: log p(y = k | x) [N, K].
+        log_proba: log p(y = k | x) [N, K], or [..., N, K] of several fits.
         y: Labels [N], 0 to K - 1.
         bins: M, their number.
 
     Returns:
-        ``count``, ``confidence`` and ``correct`` [M], as ``plots.reliability`` takes one for each split.
+        ``count``, ``confidence`` and ``correct`` [..., M], as ``plots.reliability`` takes one for each split.
 
     Example:
         >>> import numpy as np, bayesnb as nb
         >>> nb.plots.reliability_bins(np.log([[0.9, 0.1], [0.35, 0.65]]), np.array([0, 0])).correct.tolist()[6:]
         [0.0, 0.0, 1.0, 0.0]
     """
-    confidence = np.exp(np.max(log_proba, axis=1))
-    correct = np.argmax(log_proba, axis=1) == y
-    index = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)
+    confidence = np.exp(np.max(log_proba, axis=-1))
+    correct = np.argmax(log_proba, axis=-1) == y
+    index, fits = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1), confidence.shape[:-1]
+    index += bins * np.arange(math.prod(fits)).reshape(*fits, 1)
 
     def total(weights: Array | None) -> Array:
-        return np.bincount(index, weights, minlength=bins)
+        found = np.bincount(index.ravel(), weights, minlength=bins * math.prod(fits))
+        return found.reshape(*fits, bins)
 
-    return ReliabilityBins(total(None), total(confidence), total(correct.astype(float)))
+    return ReliabilityBins(total(None), total(confidence.ravel()), total(correct.ravel().astype(float)))
 
 
-def calibration_error(bins: ReliabilityBins) -> float:
-    """Expected calibration error: sum_m (n_m / N) |accuracy_m - confidence_m|.
+def calibration_error(bins: ReliabilityBins) -> Array:
+    """Expected calibration error [...]: sum_m (n_m / N) |accuracy_m - confidence_m|.
 
     It is 0 if in every bin the fraction of correct predictions equals the mean confidence. Guo, Pleiss, Sun, Weinberger
     (2017), On calibration of modern neural networks, ICML.
     """
-    return float(np.sum(np.abs(bins.correct - bins.confidence)) / np.sum(bins.count))
+    return np.sum(np.abs(bins.correct - bins.confidence), axis=-1) / np.sum(bins.count, axis=-1)
 
 
-def auc(proba: Array, y: Array) -> float:
-    """The mean over classes of the area under the ROC curve, each class against the rest; every class has rows.
+def auc(proba: Array, y: Array) -> Array:
+    """[...]: the mean over classes of the area under the ROC curve, each class against the rest; every class has rows.
 
     It is the probability that a row of the class has a larger probability of it than another row, ties counted half.
     Hanley and McNeil (1982), The meaning and use of the area under a receiver operating characteristic curve.
     """
     areas = []
-    for k, column in enumerate(proba.T):
-        rest, own = np.sort(column[y != k]), column[y == k]
-        areas.append(np.mean([np.searchsorted(rest, own, side) for side in ("left", "right")]) / len(rest))
-    return float(np.mean(areas))
+    for k in range(proba.shape[-1]):
+        rest, own = (np.sort(proba[..., which, k]) for which in (y != k, y == k))
+        pairs = zip(rest.reshape(-1, rest.shape[-1]), own.reshape(-1, own.shape[-1]), strict=True)
+        wins = [np.searchsorted(r, o).sum() + np.searchsorted(r, o, "right").sum() for r, o in pairs]
+        areas.append(np.reshape(wins, proba.shape[:-2]) / (2 * rest.shape[-1] * own.shape[-1]))
+    return np.mean(areas, axis=0)
 
 
 def set_scores(sets: Array, y: Array) -> dict[str, float]:
@@ -169,7 +170,3 @@ def set_scores(sets: Array, y: Array) -> dict[str, float]:
     one, z = sizes == 1, hits / sizes
     means = one, hits[one], hits[~one], sizes[~one], 1.6 * z - 0.6 * z**2, 2.2 * z - 1.2 * z**2
     return {name: float(part.mean()) if part.size else np.nan for name, part in zip(SET_METRICS, means, strict=True)}
-
-
-def _own(log_proba: Array, y: Array) -> Array:
-    return log_proba[np.arange(len(y)), y]

@@ -18,7 +18,7 @@ import numpy as np
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import part_of
 from bayesnb.arrays._compute import compute, compute_rows
-from bayesnb.arrays._typing import Array
+from bayesnb.arrays._placement import Array
 from bayesnb.families._base import Family
 from bayesnb.fits._closed_form import CLOSED_FORMS, fit_posterior, require_maximum
 from bayesnb.model._naive_bayes import NaiveBayes, Sites, Tables
@@ -39,16 +39,15 @@ class Nested(NamedTuple):
     Attributes:
         log_proba: log p(k | x) of the test rows, [S, G, T, K].
         failed: Why a fit has no answer, by the indices of its size and its model.
-        log_evidence: log p(X, y) of the training rows [S, G], of exact posteriors.
         seconds: Wall time until the parameters, or the posteriors, were known.
-        left_out: The mean of -log p(y_i | x_i, D without i) over the training rows, [S, G], of exact posteriors.
+        exact: Of exact posteriors, from the training rows [S, G]: ``log_evidence``, log p(X, y), and ``loo_log_loss``,
+            the mean of -log p(y_i | x_i, D without i).
     """
 
     log_proba: Array
     failed: dict[tuple[int, int], str]
     seconds: float
-    log_evidence: Array | None
-    left_out: Array | None
+    exact: dict[str, Array]
 
 
 def share_statistics(model: NaiveBayes, X: Any, y: Array) -> LabelledRows | None:
@@ -91,8 +90,11 @@ def fit_nested(
     score = scorer(found.tables)
     wide = jax.tree.map(lambda part: part.reshape(-1, *shape, num_classes), score(X_test))
     log_proba = np.moveaxis(wide.normalise(), 0, 2)
-    losses = _left_out(found, models, rows, sizes, score) if fit is fit_posterior else None
-    return Nested(log_proba, failed, seconds, found.log_evidence, losses)
+    exact = {}
+    if found.log_evidence is not None:
+        losses = _left_out(found, models, rows, sizes, score)
+        exact = {"log_evidence": found.log_evidence, "loo_log_loss": losses}
+    return Nested(log_proba, failed, seconds, exact)
 
 
 class Fits(NamedTuple):

@@ -13,14 +13,14 @@ from typing import Any
 import jax
 import numpy as np
 
+from bayesnb.arrays._loops import one_blas_thread
 from bayesnb.comparison._contestants import Contestant
 from bayesnb.comparison._data_sets import DataSet
 from bayesnb.comparison._designs import Design, Split
 from bayesnb.comparison._foreign import Answer, Failed, Worker, attempt, attempt_all
 from bayesnb.comparison._journal import Journal
-from bayesnb.comparison._metrics import BY_ROW
 from bayesnb.comparison._nested import Nested, fit_nested, share_statistics
-from bayesnb.comparison._scored_cells import Cell, Place, keys_of, score, score_sets
+from bayesnb.comparison._scored_cells import Cell, Place, Scored, failed, keys_of, score, score_sets
 from bayesnb.frames._series import Array
 from bayesnb.model._naive_bayes import NaiveBayes
 
@@ -64,7 +64,9 @@ def run(plan: Plan, journal: Journal, on_cell: Callable[[Place], object], timeou
                 for split, sizes in _training(design, number):
                     places = [(Place(name, number, n, method.name), method) for n in sizes for method in plan.methods]
                     due = [(place, method) for place, method in places if plan.keys[place] not in journal]
-                    _keep(plan, journal, _run_closed(data, split, placed, due, plan.s), on_cell)
+                    with one_blas_thread():  # its products are small
+                        closed = _run_closed(data, split, placed, due, plan.s)
+                    _keep(plan, journal, closed, on_cell)
                     for batch in _run_others(data, split, due, plan, worker):
                         cells = [(place, *_scored(data, split, place, answer, plan.s)) for place, answer in batch]
                         _keep(plan, journal, cells, on_cell)
@@ -76,9 +78,6 @@ def _training(design: Design, number: int) -> Iterator[tuple[Split, list[int]]]:
         sizes = [size for size in design.sizes if design.splits(size) is splits]
         if sizes:
             yield splits[number], sizes
-
-
-Scored = tuple[Cell, Array]
 
 
 def _keep(
@@ -117,16 +116,20 @@ def _predict(
 
 
 def _scored(data: DataSet, split: Split, place: Place, answer: Answer, s: float | None) -> Scored:
-    """The cell of log probabilities and sets, or of the failure in their place, and its losses."""
-    y, fit_seconds = data.table.y, 0.0
+    """The cell of what ``_predict`` answered, or of the failure in its place, and its losses."""
+    y, fit_seconds = data.table.y[split.test], 0.0
     if isinstance(answer.value, Failed):
-        cell, losses = Cell(failed=answer.value.reason), np.full((len(BY_ROW), len(split.test)), np.nan)
+        cell, losses = failed(answer.value.reason, len(y))
     else:
         log_proba, fit_seconds, sets = answer.value
-        cell, losses = score(log_proba, y[split.test], data.num_classes)
-        cell = cell if s is None or cell.failed else score_sets(cell, sets, y[split.test], s)
-    missing = int((np.bincount(y[split.train[: place.size]], minlength=data.num_classes) == 0).sum())
+        ((cell, losses),) = score(np.asarray(log_proba)[None], y, data.num_classes)
+        cell = cell if s is None or cell.failed else score_sets(cell, sets, y, s)
+    missing = _classes_missing(data, split, place.size)
     return replace(cell, classes_missing=missing, seconds=answer.seconds, fit_seconds=fit_seconds), losses
+
+
+def _classes_missing(data: DataSet, split: Split, size: int) -> int:
+    return data.num_classes - len(np.unique(data.table.y[split.train[:size]]))
 
 
 def _run_closed(
@@ -149,26 +152,24 @@ def _run_closed(
     for (fit, *_), some in groups.items():
         some.sort(key=lambda method: method.identity)  # the order in which methods are given changes no bit
         names = {method.name: g for g, method in enumerate(some)}
-        wanted = [place for place, _ in due if place.method in names]
-        sizes = sorted({place.size for place in wanted})
+        sizes = sorted({place.size for place, _ in due if place.method in names})
+        wanted = {p: (sizes.index(p.size), names[p.method]) for p, _ in due if p.method in names}
         together, seconds = attempt(_fit_together, [placed[name] for name in names], split, sizes, fit)
-        for place in wanted:
-            n, g = sizes.index(place.size), names[place.method]
-            own = some[g], placed[place.method][0], split, place.size, 0, s
-            if not isinstance(together, Nested):  # one by one, to see which of them fail
-                found.append((place, *_scored(data, split, place, attempt(_predict, *own), s)))
-                continue
-            value: Any = together.log_proba[n, g], together.seconds / len(wanted), ""
-            if (n, g) in together.failed:
-                value = Failed(together.failed[n, g])
-            elif s is not None:  # of a fit of its own
-                value = *value[:2], _predict(*own)[2]
-            cell, losses = _scored(data, split, place, Answer(value, seconds / len(wanted)), s)
-            if together.log_evidence is not None:
-                cell = replace(cell, log_evidence=float(together.log_evidence[n, g]))
-            if together.left_out is not None:
-                cell = replace(cell, loo_log_loss=float(together.left_out[n, g]))
-            found.append((place, cell, losses))
+        alone = {p: (some[g], placed[p.method][0], split, p.size, 0, s) for p, (_, g) in wanted.items()}
+        if not isinstance(together, Nested):  # one by one, to see which of them fail
+            answers = ((place, attempt(_predict, *args)) for place, args in alone.items())
+            found += [(place, *_scored(data, split, place, answer, s)) for place, answer in answers]
+            continue
+        y, missing = data.table.y[split.test], {size: _classes_missing(data, split, size) for size in sizes}
+        scored = score(together.log_proba.reshape(-1, len(y), data.num_classes), y, data.num_classes)
+        for place, (n, g) in wanted.items():
+            reason = together.failed.get((n, g))
+            cell, losses = scored[n * len(some) + g] if reason is None else failed(reason, len(y))
+            if s is not None and not cell.failed:
+                cell = score_sets(cell, _predict(*alone[place])[2], y, s)  # of a fit of its own
+            times: Any = {"seconds": seconds / len(wanted), "fit_seconds": together.seconds / len(wanted)}
+            exact: Any = {name: float(table[n, g]) for name, table in together.exact.items()}
+            found.append((place, replace(cell, classes_missing=missing[place.size], **times, **exact), losses))
     return found
 
 

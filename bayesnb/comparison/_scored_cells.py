@@ -81,34 +81,45 @@ def keys_of(
     return found
 
 
-def score(log_proba: Any, y: Array, num_classes: int) -> tuple[Cell, Array]:
-    """The metrics of log p(y | x) [T, K] on test rows, and the losses by row, [3, T] in the order of ``BY_ROW``.
+Scored = tuple[Cell, Array]
+"""A cell, and the losses by row, [3, T] in the order of ``BY_ROW``: that of the accuracy is 1 for a wrong class."""
 
-    The loss of the accuracy is 1 for a wrong prediction. Values that are no probabilities give a failed cell.
-    """
-    nothing = np.full((len(metrics.BY_ROW), len(y)), np.nan)
-    found = np.asarray(log_proba)
-    if found.shape != (len(y), num_classes):
-        shape = f"{found.shape}, expected ({len(y)}, {num_classes}): a column for each class"
-        return Cell(failed=f"the log probabilities have the shape {shape}"), nothing
-    if np.isnan(found).any():
-        return Cell(
-            failed=f"{np.isnan(found).any(axis=1).mean():.1%} of the test rows have the probability NaN"
-        ), nothing
-    proba = np.exp(found)
-    if abs(proba.sum(axis=1) - 1).max(initial=0) > 1e-3:
-        return Cell(failed=f"probabilities of a row sum to {proba.sum(axis=1).max():.4g}, expected 1"), nothing
-    losses = metrics.losses_by_row(found, y)
-    log_loss, brier, wrong = losses.mean(axis=1).tolist()
-    bins, undefined = metrics.reliability_bins(found, y), dict[str, str]()
-    values = {"log_loss": log_loss, "brier": brier, "accuracy": 1.0 - wrong, "ece": metrics.calibration_error(bins)}
-    absent = num_classes - len(np.unique(y))
+
+def failed(reason: str, num_rows: int) -> Scored:
+    """The cell of a fit without scores."""
+    return Cell(failed=reason), np.full((len(metrics.BY_ROW), num_rows), np.nan)
+
+
+def score(log_proba: Array, y: Array, num_classes: int) -> list[Scored]:
+    """The cell of each of several fits, from log p(y | x) of test rows [F, T, K]; values may be no probabilities."""
+    if log_proba.shape[1:] != (len(y), num_classes):
+        shape = f"{log_proba.shape[1:]}, expected ({len(y)}, {num_classes}): a column for each class"
+        return [failed(f"the log probabilities have the shape {shape}", len(y))] * len(log_proba)
+    proba = np.exp(log_proba)
+    missing: Array = np.isnan(proba).any(axis=2).mean(axis=1)
+    sums = proba.sum(axis=2)
+    cells = dict[int, Scored]()
+    for f in np.flatnonzero(missing).tolist():
+        cells[f] = failed(f"{missing[f]:.1%} of the test rows have the probability NaN", len(y))
+    for f in np.flatnonzero(np.abs(sums - 1).max(axis=1, initial=0) > 1e-3).tolist():
+        cells[f] = failed(f"probabilities of a row sum to {sums[f].max():.4g}, expected 1", len(y))
+    sound = [f for f in range(len(proba)) if f not in cells]
+    log_proba, proba = log_proba[sound], proba[sound]
+    losses, bins = metrics.losses_by_row(log_proba, y), metrics.reliability_bins(log_proba, y)
+    log_loss, brier, wrong = losses.mean(axis=2)
+    found = {"log_loss": log_loss, "brier": brier, "accuracy": 1.0 - wrong, "ece": metrics.calibration_error(bins)}
+    absent, undefined = num_classes - len(np.unique(y)), dict[str, str]()
     if absent:
         undefined["auc"] = f"{absent} of the {num_classes} classes have no test row"
     else:
-        values["auc"] = metrics.auc(proba, y)
-    counts = [bins.count.tolist(), np.round(bins.confidence, 4).tolist(), bins.correct.astype(int).tolist()]
-    return Cell(values, undefined, impossible=metrics.below_floor(found, y), bins=counts), losses
+        found["auc"] = metrics.auc(proba, y)
+    values: list[list[float]] = np.transpose([*found.values()]).tolist()
+    impossible = np.mean(log_proba[:, np.arange(len(y)), y] < metrics.LOG_SMALLEST, axis=1).tolist()
+    counts: Any = bins.count.tolist(), np.round(bins.confidence, 4).tolist(), bins.correct.astype(int).tolist()
+    for i, f in enumerate(sound):
+        named, own = dict(zip(found, values[i], strict=True)), [part[i] for part in counts]
+        cells[f] = Cell(named, {**undefined}, impossible=impossible[i], bins=own), losses[:, i]
+    return [cells[f] for f in range(len(cells))]
 
 
 def score_sets(cell: Cell, sets: Array | str, y: Array, s: float) -> Cell:

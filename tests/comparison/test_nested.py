@@ -56,8 +56,8 @@ def test_every_fit_equals_one_of_its_own(kind, fit):
         assert (found.log_proba[s, 0][~seen] < -590).all()
         if fit is nb.fit_posterior:
             left_out = nb.leave_one_out(model, part(X, slice(n)), y[:n])[np.arange(n), y[:n]]
-            assert_allclose(found.left_out[s, 0], -left_out.mean(), rtol=1e-9)
-            assert_allclose(found.log_evidence[s, 0], own.log_evidence, rtol=1e-9)
+            assert_allclose(found.exact["loo_log_loss"][s, 0], -left_out.mean(), rtol=1e-9)
+            assert_allclose(found.exact["log_evidence"][s, 0], own.log_evidence, rtol=1e-9)
 
 
 def test_models_that_differ_in_smoothing_are_fitted_together():
@@ -70,7 +70,7 @@ def test_models_that_differ_in_smoothing_are_fitted_together():
             own = nb.fit_posterior(model, X[:n], y[:n])
             assert_allclose(found.log_proba[s, g], own.predict_log_proba(X[20:]), rtol=1e-9, atol=1e-9)
             left_out = nb.leave_one_out(model, X[:n], y[:n])[np.arange(n), y[:n]]
-            assert_allclose(found.left_out[s, g], -left_out.mean(), rtol=1e-9)
+            assert_allclose(found.exact["loo_log_loss"][s, g], -left_out.mean(), rtol=1e-9)
 
 
 def test_a_histogram_whose_edges_come_from_the_rows_shares_no_statistics():
