@@ -117,23 +117,23 @@ def _bounds(queries: Queries, names: list[str]) -> dict[str, Any]:
     """How many numbers each column has, their bounds, and whether all are whole."""
     if not names:
         return {}
-    cells, terms, sums = {}, {}, []
+    cells, totals = {}, []
     for place, name in enumerate(names):
         dtype, x = queries.types[name], nw.col(f"x{place}")
         cells[f"x{place}"] = number(name, dtype)
-        sums += [x.count().alias(f"count{place}"), x.min().alias(f"low{place}"), x.max().alias(f"high{place}")]
+        totals += [x.count().alias(f"count{place}"), x.min().alias(f"low{place}"), x.max().alias(f"high{place}")]
         if dtype.is_float():
             cells[f"infinite{place}"] = beyond(name, dtype).cast(nw.Int64())
-            terms[f"broken{place}"] = (x % 1.0 != 0.0).cast(nw.Int64())
-            sums += [nw.col(f"{what}{place}").sum() for what in ("infinite", "broken")]
-    rows = queries.sums(cells, terms, *sums).to_pandas()
+            cells[f"broken{place}"] = (cells[f"x{place}"] % 1.0 != 0.0).cast(nw.Int64())
+            totals += [nw.col(f"{what}{place}").sum() for what in ("infinite", "broken")]
+    row = queries.totals(cells, *totals)
     found = {}
     for place, name in enumerate(names):
-        count, low, high = (rows[f"{what}{place}"] for what in ("count", "low", "high"))
-        infinite, broken = (rows.get(f"{what}{place}", pd.Series([0])).sum() for what in ("infinite", "broken"))
+        infinite, broken = (row.get(f"{what}{place}") or 0 for what in ("infinite", "broken"))
         if infinite > 0:
             raise DataError(f"column '{name}' holds an infinite number {SOME_ROW}: leave out the cell or its row")
-        found[name] = int(count.sum()), float(low.min()), float(high.max()), bool(broken == 0)
+        low, high = (row[f"{what}{place}"] for what in ("low", "high"))
+        found[name] = row[f"count{place}"], low, high, broken == 0
     return found
 
 

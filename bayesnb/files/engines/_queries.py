@@ -72,11 +72,9 @@ class Queries:
         """The values of the target, null too, and how many rows have each."""
         return run(self.lazy.select(nw.col(self.target).alias(LABEL)).group_by(LABEL).agg(nw.len().alias(COUNT)))
 
-    def sums(self, cells: Mapping[str, nw.Expr], terms: Mapping[str, nw.Expr], *sums: nw.Expr) -> pa.Table:
-        """Sums of cells of several columns, and of terms made of these, by label."""
-        rows = self._rows.select(nw.col(self.target).alias(LABEL), **cells)
-        rows = rows.with_columns(**terms) if terms else rows
-        return run(rows.group_by(LABEL).agg(nw.len().alias(COUNT), *sums))
+    def totals(self, cells: Mapping[str, nw.Expr], *totals: nw.Expr) -> dict[str, Any]:
+        """Sums, bounds and counts of cells of several columns."""
+        return run(self._rows.select(**cells).select(*totals)).to_pylist()[0]
 
     def counts(self, x: nw.Expr, most: float = np.inf) -> pa.Table | None:
         """How many rows of each label have each value that is not null; None for more than so many values."""
