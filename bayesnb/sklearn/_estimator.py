@@ -236,8 +236,15 @@ class NaiveBayesClassifier(IncrementalClassifier):
         return np.asarray(fit.fit_.predict_log_proba(rows))
 
     def predict_set(self, X: Table, s: float = 1.0, prior: str | None = None) -> list[Array]:
-        """For each row the labels that no other dominates, whatever s pseudo-rows contain: ``nb.decide_set``."""
-        return [self.classes_[own] for own in np.asarray(decide_set(self, X, s, prior=prior).sets)]  # type: ignore[arg-type]
+        """For each row the labels that no other dominates, whatever s pseudo-rows contain: ``nb.decide_set``.
+
+        By default these are those of the part without dependence, and the label of ``predict``.
+        """
+        found = decide_set(self, X, s, prior=prior)  # type: ignore[arg-type]
+        sets = np.array(found.sets)
+        if found.ignores_dependence:
+            sets |= self.classes_ == self.predict(X)[:, None]
+        return [self.classes_[own] for own in sets]
 
     def robustness(self, X: Table, prior: str | None = None) -> Array:
         """How many pseudo-rows would change the label of each row, [N]: the ``s_star`` of ``nb.robustness``.
