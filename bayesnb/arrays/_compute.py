@@ -94,10 +94,12 @@ def compute_rows(
     return parts[0] if len(parts) == 1 else jax.tree.map(lambda *pieces: np.concatenate(pieces), *parts)
 
 
-def compute_in_threads(function: Callable[..., Any], args: tuple[Any, ...], x: Any, numbers: int) -> Any:
+def compute_in_threads(
+    function: Callable[..., Any], args: tuple[Any, ...], x: Any, numbers: int, *, compiles: bool = True
+) -> Any:
     """As ``compute_rows``, with blocks in threads: of rows that need so many ``numbers`` each, in cache together.
 
-    The work of all blocks decides whether they are compiled, as the steps of their loops count once.
+    The work of all blocks decides whether they are compiled, as the steps of their loops count once; or nothing is.
     """
     if not on_host(args, x):
         return function(*args, x)
@@ -105,7 +107,8 @@ def compute_in_threads(function: Callable[..., Any], args: tuple[Any, ...], x: A
     blocks = row_blocks(num_rows, 8 * numbers, block_bytes=limits.IN_CACHE) or [slice(0, 0)]
 
     def of_block(rows: slice) -> Any:
-        return compute_rows(function, args, jax.tree.map(lambda a: part_of(a, rows), x), repeats=len(blocks))
+        part = jax.tree.map(lambda a: part_of(a, rows), x)
+        return compute_rows(function, args, part, repeats=len(blocks)) if compiles else interpret(function, *args, part)
 
     return jax.tree.map(lambda *pieces: np.concatenate(pieces), *in_threads(of_block, blocks))
 

@@ -179,31 +179,29 @@ def smallest_margin(
         newton = jnp.clip(share - move / pseudo_rows, first, last)
         inside = (low.slope < 0) & (newton >= begin) & (newton <= end)
         moved = jnp.where(inside, newton, 0.5 * (begin + end)) - share
-        # two terms beyond the share that was tried
-        value = low.value - high.value + 0.5 * falls * moved
-        slope = (1.0 - share) * low.slope - share * high.slope
-        return _Minimum(begin, end, share + moved, moved, value, slope, state.step + 1)
+        return _Minimum(begin, end, share + moved, moved, state.step + 1)
 
     def go_on(state: _Minimum) -> Array:
         return (jnp.abs(state.moved) > tiny ** (1 / 3)).any() & (state.step < MOST_STEPS)
 
     ones = jnp.ones(shape)
-    begin = _Minimum(first, last, jnp.clip(start * ones, first, last), ones, ones, ones, jnp.zeros((), int))
-    found = jax.lax.while_loop(go_on, step, begin)
-    return jnp.where(jnp.isnan(found.value), -jnp.inf, found.value), found.slope, found.share
+    begin = _Minimum(first, last, jnp.clip(start * ones, first, last), ones, jnp.zeros((), int))
+    share = jax.lax.while_loop(go_on, step, begin).share
+    # the logarithms, which take longer than all else, only here: steps need derivatives alone
+    low, high = phi(share)
+    value, slope = low.value - high.value, (1.0 - share) * low.slope - share * high.slope
+    return jnp.where(jnp.isnan(value), -jnp.inf, value), slope, share
 
 
 class _Minimum(NamedTuple):
-    """Of the search for the least phi: shares between which it is, the one to try next, how far that is from the one
-    tried last, phi and its derivative by s there, [K, N]; and the number of steps.
+    """Of the search for the least phi: shares between which it is, the one to try next, and how far that is from the
+    one tried last, [K, N]; and the number of steps.
     """
 
     begin: Array
     end: Array
     share: Array
     moved: Array
-    value: Array
-    slope: Array
     step: Array
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import field, replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import jax
@@ -11,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 
-from bayesnb.arrays._compute import compute, compute_in_threads, compute_rows
+from bayesnb.arrays._compute import compute, compute_in_threads, compute_rows, interpret
 from bayesnb.arrays._placement import Node, promote_dtypes, pytree
 from bayesnb.arrays._typing import Array, Rows
 from bayesnb.fits._empirical import EmpiricalPosterior
@@ -25,6 +27,9 @@ from bayesnb.sensitivity._power_scaling import Marginals, beta, distances, margi
 
 THRESHOLD = 0.05
 """From which ArviZ and priorsense call a parameter sensitive."""
+
+FEW = 1 << 14
+"""Hyperparameters below which numpy is done before XLA has compiled."""
 
 
 @pytree
@@ -100,7 +105,8 @@ def prior_sensitivity(
     require_given_prior(fit, "prior_sensitivity")
     if X is not None:
         return compute_rows(_carried, (fit,), fit.arrays(X))
-    prior, likelihood = compute(_sensitivities, replace(fit, statistics=fit.statistics.dense()), num_draws=num_draws)
+    run = interpret if sum(map(np.size, jax.tree.leaves(fit.model))) < FEW else compute
+    prior, likelihood = run(_sensitivities, replace(fit, statistics=fit.statistics.dense()), num_draws=num_draws)
     classes = names.check_class_names(known.get("class_names"), fit.model.num_classes or 0)
     return PriorSensitivity(prior, likelihood, classes, _entries(fit, known.get("feature_names")))
 
@@ -154,11 +160,13 @@ def _sensitivities(fit: Posterior, num_draws: int) -> tuple[dict[str, Array], di
     found: tuple[dict[str, Array], dict[str, Array]] = {}, {}
     for kind in {kind: None for kind, _ in sites.values()}:  # one loop for all parameters of a kind
         own = [site for site, (other, _) in sites.items() if other is kind]
-        for (params, moved), answer in zip(ways, found, strict=True):
-            flat = [jnp.concatenate([_flatten(table[site]) for site in own]) for table in (params, moved)]
-            ends = np.cumsum([params[site][0].size for site in own])[:-1]
-            parts = jnp.split(distances(kind, flat[0], flat[1], num_draws), ends)
-            answer.update({site: part.reshape(params[site][0].shape) for site, part in zip(own, parts, strict=True)})
+        params, moved = (
+            jnp.concatenate([_flatten(way[site]) for way in both for site in own]) for both in zip(*ways, strict=True)
+        )
+        shapes = 2 * [sites[site][1][0].shape for site in own]
+        parts = jnp.split(distances(kind, params, moved, num_draws), np.cumsum([*map(math.prod, shapes)])[:-1])
+        for (answer, site), part, shape in zip(product(found, own), parts, shapes, strict=True):
+            answer[site] = part.reshape(shape)
     return found
 
 
@@ -214,8 +222,8 @@ def prior_gradient(post: Posterior, X: Rows) -> dict[str, dict[str, Array]]:
     require_given_prior(fit, "prior_gradient")
     fit = getattr(fit, "alone", fit)
     arrays = fit.arrays(X)
-    numbers = (fit.model.num_classes or 0) ** 2 * sum(x.shape[1] for x in arrays.values())
-    return compute_in_threads(_gradients, (fit,), arrays, numbers)
+    numbers = (fit.model.num_classes or 0) * sum(x.shape[1] for x in arrays.values())
+    return compute_in_threads(_gradients, (fit,), arrays, numbers, compiles=False)
 
 
 @jax.jit

@@ -111,7 +111,7 @@ def _first_change(sites: Any, weights: Any, arrays: dict[str, Array]) -> tuple[A
     scores = classes.low(none).value + others_of_rows(sites, arrays, none)[0]
     best, shape = scores.argmax(axis=0), scores.shape
     own, one = jnp.arange(shape[0])[:, None] == best[None], classes.take(best)
-    enough = jnp.finfo(scores.dtype).eps ** 0.6
+    enough = jnp.finfo(scores.dtype).eps ** 0.45  # of a step that squares the error
 
     def rival(s: Array) -> Array:
         low, high = others_of_rows(sites, arrays, s)
@@ -127,9 +127,10 @@ def _first_change(sites: Any, weights: Any, arrays: dict[str, Array]) -> tuple[A
         )
         low, high = jnp.where(least > 0, s, low), jnp.where(least > 0, high, s)
         between = jnp.where(jnp.isinf(high), 8.0 * s, jnp.sqrt(jnp.maximum(low, FEWEST) * high))
-        new = jnp.where((newton > low) & (newton < high), newton, between)
+        new = jnp.where((newton >= low) & (newton <= high), newton, between)
+        new = jnp.where(state.ended, s, new)
         ended = (jnp.abs(new - s) <= enough * s) | (s >= MOST) | (high <= 2.0 * FEWEST)
-        return _Search(jnp.where(ended, s, new), low, high, share, margin.argmin(axis=0), ended, state.step + 1)
+        return _Search(new, low, high, share, margin.argmin(axis=0), ended, state.step + 1)
 
     start = _Search(none + 1.0, none, none + jnp.inf, jnp.ones(shape), best, none > 0, jnp.zeros((), int))
     found = jax.lax.while_loop(lambda state: ~state.ended.all() & (state.step < MOST_STEPS), step, start)
