@@ -133,22 +133,6 @@ def test_numbers_that_were_categories_of_text_are_read_as_text(place):
     assert len(predictions(run("predict", "m.model", "new.csv").stdout)[1]) == 2
 
 
-@pytest.mark.slow
-def test_a_column_is_a_histogram_as_asked():
-    fitted("--as", "height=histogram", "--as", "rooms=skip")
-    frame = pd.read_csv("good.csv")
-    clf = nb.NaiveBayesClassifier({"height": "histogram", "rooms": "skip"}).fit(
-        frame.drop(columns="label"), frame["label"]
-    )
-    loaded = nb.load("m.model")
-    assert loaded.likelihoods_ == clf.likelihoods_
-    assert_allclose(
-        loaded.predict_proba(frame[loaded.feature_names_in_]),
-        clf.predict_proba(frame.drop(columns="label")),
-        atol=1e-12,
-    )
-
-
 def test_explained_parts_add_up_to_the_prediction():
     fitted("--as", "rooms=poisson")
     result = run("explain", "m.model", "good.csv", "--row", "17")

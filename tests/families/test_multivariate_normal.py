@@ -276,24 +276,6 @@ def test_parts_far_from_zero_merge(kind):
     assert_allclose(merged.scatter, exact, rtol=1e-7, atol=1e-8)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kind", "fit"),
-    [
-        ("full", nb.fit_mle),
-        ("shared", nb.fit_posterior),
-        pytest.param("full", nb.fit_posterior, marks=pytest.mark.slow),
-        pytest.param("shared", nb.fit_map, marks=pytest.mark.slow),
-    ],
-)
-def test_single_precision_on_a_device(kind, fit):
-    """Columns whose correlation is .99, in units that differ by six orders."""
-    x = (X + 8 * X[:, :1] + [0.0, 10.0, 0.0]) * [1e3, 1.0, 1e-3]
-    expected = fit(model(kind), x, Y).log_joint(x)
-    device = jax.jit(lambda x, y: fit(model(kind), x, y).log_joint(x))(x, Y)
-    assert_allclose(device, expected, rtol=1e-3, atol=1e-3)
-
-
 @kinds
 @pytest.mark.parametrize("fit", cases.by_default(FITS, nb.fit_posterior))
 def test_so_far_that_squares_overflow(kind, fit):

@@ -78,18 +78,6 @@ def test_generated_rows_fit_again():
     assert_allclose(nb.fit_mle(model, np.asarray(X)[:, ::-1][:, [2, 1, 0]], y).params["x_probs"], again)
 
 
-@pytest.mark.slow
-def test_a_learned_prior_has_a_factor_for_each_group():
-    """With groups of one column each, those of the plain family."""
-    X = np.minimum(COUNTS, 3)
-    plain = nb.fit_empirical(model_of(nb.Categorical(4)), X, Y)
-    tied = nb.fit_empirical(model_of(TiedCategorical(4, columns=ALONE)), X, Y)
-    assert_allclose(tied.prior.families["x"].concentration, plain.prior.families["x"].concentration, rtol=1e-6)
-    pairs = nb.fit_empirical(model_of(TiedCategorical(4, columns=(0, 0, 1, 1))), X, Y)
-    assert pairs.prior.families["x"].concentration.shape == (K, 2 * 4)
-    assert pairs.log_evidence > nb.fit_posterior(model_of(TiedCategorical(4, columns=(0, 0, 1, 1))), X, Y).log_evidence
-
-
 @pytest.mark.parametrize("columns", [(), (1, 0), (0, 2), [0, 0], (0.0, 1.0)])
 def test_groups_are_numbered_in_order(columns):
     with pytest.raises(ValueError, match="TiedBernoulli: columns is a tuple with the group of each column"):

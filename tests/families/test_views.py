@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -154,23 +153,6 @@ def test_leave_one_out_of_each_view_equals_refits(model, views, rows, weighted):
         odds = table.prior[n] + table.ratios[n] @ (tempered.powers["x"] / np.repeat(shares, D))
         found = replace(refit, powers=tempered.powers).predict_log_proba(one)[0]
         assert_allclose(odds, found[rest] - found[own], rtol=1e-8)
-
-
-@pytest.mark.slow
-def test_jax_rows_have_the_same_answers(model, rows):
-    X, y = rows
-    weight = np.where(np.arange(N) < 9, 3.0, 1.0)
-    prior = model.resolve(X, y, sample_weight=weight)
-    post = nb.temper(nb.fit_posterior(prior, X, y, sample_weight=weight), X, y, per_feature=True, sample_weight=weight)
-    with jax.enable_x64(True):
-        by_jax = [jnp.asarray(part) for part in (X, y, weight)]
-        found = jax.jit(lambda fit, X: fit.predict_log_proba(X))(post, by_jax[0])
-        assert_allclose(found, post.predict_log_proba(X), rtol=1e-8)
-        left = jax.jit(lambda X, y, w: nb.leave_one_out(prior, X, y, sample_weight=w))(*by_jax)
-        assert_allclose(left, nb.leave_one_out(prior, X, y, sample_weight=weight), rtol=1e-8)
-        fit = nb.fit_posterior(prior, *by_jax[:2], sample_weight=by_jax[2])
-        shares = replace(post, powers=post.prior.start_powers())
-        assert_allclose(fit.predict_log_proba(by_jax[0]), shares.predict_log_proba(X), rtol=1e-8)
 
 
 def test_views_of_a_histogram_alone_are_the_histogram(cells, rows):

@@ -48,14 +48,6 @@ def test_many_blocks_of_rows_one_factor_for_each_and_fixed_class_probabilities()
     assert_allclose(nb.prequential(model, X, y, factors), one_by_one(case, factors), rtol=1e-9)
 
 
-@pytest.mark.slow
-def test_rows_on_a_device():
-    case = cases.make("bernoulli")
-    found = nb.prequential(case.model, jnp.asarray(case.X), jnp.asarray(case.y), 0.9)
-    assert isinstance(found, jax.Array)
-    assert_allclose(found, nb.prequential(case.model, case.X, case.y, 0.9), rtol=1e-4)
-
-
 FLAGS = nb.NaiveBayes(nb.Bernoulli(), num_classes=2)
 
 

@@ -106,18 +106,6 @@ def test_an_exact_posterior_is_drawn_as_chains(key):
     assert "sample_stats" not in list(data)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", cases.NAMES)
-def test_exact_posteriors_of_every_family(name, key):
-    case = cases.make(name)
-    posterior = nb.fit_posterior(case.model, case.X, case.y)
-    data = to_arviz(posterior, key=key, num_samples=4, num_chains=2, class_names=CLASSES)
-    check_coordinates(data, name, posterior.model.columns, {})
-    sampled = posterior.sample(key, 8)
-    for site in sampled:
-        assert_array_equal(data["posterior"][site].values.reshape(sampled[site].shape), sampled[site])
-
-
 SOME_BLOCKS = ["trials", "multinomial", "shared"]
 
 

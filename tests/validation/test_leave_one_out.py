@@ -23,16 +23,6 @@ def test_leave_one_out_of_two_coins_by_hand():
     assert_allclose(np.exp(nb.leave_one_out(nb.NaiveBayes(nb.Bernoulli()), X, y)[0]), [2 / 3, 1 / 3])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["normal", "shared", "multinomial", "trials"])
-def test_leave_one_out_on_a_device(name):
-    case = cases.make(name)
-    host = nb.leave_one_out(case.model, case.X, case.y)
-    device = nb.leave_one_out(case.model, jax.tree.map(jnp.asarray, case.X), jnp.asarray(case.y))
-    assert isinstance(device, jax.Array)
-    assert_allclose(device, host, atol=2e-3)
-
-
 def test_leave_one_out_keeps_fixed_class_probabilities():
     case = cases.make("bernoulli")
     model = nb.NaiveBayes(nb.Bernoulli(), class_probs=[0.2, 0.3, 0.5])
