@@ -9,11 +9,8 @@ from scipy import stats
 
 import bayesnb as nb
 
-LARGE = [1e14, 1e16, 4e28]
-"""The weight of each of 24 rows: 1e30 together is the most."""
 
-
-@pytest.mark.parametrize("weight", [1e6, *LARGE])
+@pytest.mark.parametrize("weight", [1e6, 4e28])  # of each of 20 rows: 1e30 together is the most
 @pytest.mark.parametrize("variance", ["own", "shared"])
 def test_the_student_t_becomes_the_normal(variance, weight):
     """The t with n degrees of freedom is the Normal to order 1 / n, against scipy's density."""
