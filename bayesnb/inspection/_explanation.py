@@ -169,7 +169,7 @@ class Explanation:
         cells = f" with {', '.join(shown)}" if shown else ""
         cells += " and the other cells of this row" if len(seen) > len(shown) else ""
         contents = {f"labelled {rival}{cells}": share, f"labelled {one} and unlike this row in all cells": 1.0 - share}
-        told = [f"{part:.0%} {what}" for what, part in contents.items() if part >= 0.005]
+        told = [f"{100 * part:.0f} % {what}" for what, part in contents.items() if part >= 0.005]
         told = [f"all {what}" for what, part in contents.items() if part > 0.995] or told
         return f"{alone}{more} would make {rival} as probable as {one}: {' and '.join(told)}"
 

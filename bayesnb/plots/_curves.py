@@ -291,8 +291,9 @@ def robustness_curve(ax: Axes, found: Robustness, y: LabelsLike) -> Axes:
         raise ValueError(f"y must be labels [{len(s_star)}], one for each row of found, got shape {y.shape}")
     order = np.argsort(s_star)
     s, right = s_star[order], (np.asarray(found.labels) == y)[order]
-    left = np.arange(len(s), 0, -1)
-    accuracy = np.cumsum(right[::-1])[::-1] / left
+    first = np.searchsorted(s, s)  # rows of one s* change together
+    left = len(s) - first
+    accuracy = np.cumsum(right[::-1])[::-1][first] / left
     ax.step(s, accuracy, where="pre", label="accuracy of the decisions left", color=COLOURS[0], linewidth=1.8)
     ax.step(s, left / len(s), where="pre", label="decisions left", color="0.5", linestyle="--", linewidth=1.2)
     ax.plot(s[~right], accuracy[~right], "x", label="wrong decisions", color=COLOURS[5], markersize=7)

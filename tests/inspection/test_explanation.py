@@ -59,8 +59,8 @@ def test_what_is_told_changes_the_decision():
         words = re.fullmatch(r"([\d.]+) more rows would make (\w+) as probable as (\w+): (.*)", found.change(row))
         s, (rival, one) = float(words[1]), (found.class_names.index(words[k]) for k in (2, 3))
         told = {
-            label: 1.0 if part == "all" else float(part[:-1]) / 100
-            for part, label in re.findall(r"(all|\d+%) labelled (\w+)", words[4])
+            label: 1.0 if part == "all" else float(part[:-2]) / 100
+            for part, label in re.findall(r"(all|\d+ %) labelled (\w+)", words[4])
         }
         share = told.get(words[2], 0.0)
         more = np.stack([cells, 1.0 - cells])
