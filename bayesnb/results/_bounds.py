@@ -75,7 +75,9 @@ def sites_of(fit: Any, prior: str | None, ranges: Any = None) -> dict[str, Site]
                 )
             usual = compute(_usual_content, family, own, fit.statistics.class_counts)
             if usual is None:
-                raise ValueError(f"block {block!r}: pseudo-rows of {type(family).__name__} have no bounds")
+                raise ValueError(
+                    f"block {block!r}: pseudo-rows of {type(family).__name__} have no bounds: leave it out of the model"
+                )
             content = usual if block not in given else _check_range(block, given[block], usual)
         elif block in given:
             raise ValueError(f"block {block!r}: ranges are of numbers and counts, and its cells are categories")

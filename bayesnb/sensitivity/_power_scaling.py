@@ -21,12 +21,16 @@ import jax
 import jax.numpy as jnp
 
 from bayesnb.arrays._placement import Array
-from bayesnb.families import Bernoulli, Binomial, Categorical, Multinomial, Normal, Poisson
+from bayesnb.families import Bernoulli, Binomial, Categorical, Multinomial, Normal, NormalKnownVariance, Poisson
 from bayesnb.families._categorical import EndToEnd
+from bayesnb.families._tied_columns import TiedColumns
 from bayesnb.numerics import _dirichlet as dirichlet
 
 POINTS, REACH = 512, 14.0
 """Of a parameter's grid, which reaches so many standard deviations of its logit, logarithm or inverse sine."""
+
+NORMAL = 1e9
+"""Degrees of freedom with which Student's t is a normal distribution."""
 
 AT_ONCE = 256
 """Parameters whose grids are in memory at once."""
@@ -85,20 +89,29 @@ Marginals = dict[str, tuple[Kind, tuple[Array, ...]]]
 """By short name of a site, the distribution of each of its entries, and its hyperparameters."""
 
 
+def _refuse(family: Any, _: Any = None) -> Any:
+    raise ValueError(
+        f"{type(family).__name__} has no prior whose power is another such prior: power-scaling takes Bernoulli, "
+        "Binomial, Categorical, Multinomial, Normal, NormalKnownVariance and Poisson blocks, without tied columns"
+    )
+
+
 @singledispatch
 def scale_prior(family: Any, alpha: Array) -> Any:
     """The prior of the parameters of a resolved family raised to a power; it depends on how they are parametrised."""
-    del alpha
-    raise ValueError(
-        f"{type(family).__name__} has no prior whose power is another such prior: power-scaling takes Bernoulli, "
-        "Binomial, Categorical, Multinomial, Normal and Poisson blocks"
-    )
+    return _refuse(family, alpha)
 
 
 @singledispatch
 def marginals(family: Any) -> Marginals:
     """The distribution of each parameter by itself."""
-    raise NotImplementedError(type(family))
+    found: Marginals = _refuse(family)
+    return found
+
+
+# their parameters are of groups, which have no names in a table
+scale_prior.register(TiedColumns, _refuse)
+marginals.register(TiedColumns, _refuse)
 
 
 @scale_prior.register(Bernoulli)
@@ -124,6 +137,11 @@ def _(family: Any, alpha: Array) -> Any:
     rest = 1.0 + 0.5 * (family.loc.shape[0] // family.rate.shape[0])
     shape = alpha * (family.shape + rest) - rest
     return family._replace(strength=alpha * family.strength, shape=shape, rate=alpha * family.rate)
+
+
+@scale_prior.register(NormalKnownVariance)
+def _(family: Any, alpha: Array) -> Any:
+    return family._replace(scale=family.scale / jnp.sqrt(alpha))
 
 
 def scale_count(count: Array, alpha: Array) -> Array:
@@ -161,6 +179,11 @@ def _(family: Any) -> Marginals:
         "loc": (student, (2.0 * shape, loc, jnp.sqrt(rate / (shape * strength)))),
         "variance": (inverse_gamma, of_variance),
     }
+
+
+@marginals.register(NormalKnownVariance)
+def _(family: Any) -> Marginals:
+    return {"loc": (student, (jnp.full_like(family.loc, NORMAL), family.loc, family.scale))}
 
 
 def _cumulate(steps: Array) -> Array:

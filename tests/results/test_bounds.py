@@ -36,7 +36,7 @@ def test_random_priors_are_inside(s):
         assert (found <= high[n] + 1e-12).all()
 
 
-@pytest.mark.parametrize("num_starts", [10, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("num_starts", [3, pytest.param(50, marks=pytest.mark.slow)])
 def test_an_optimiser_reaches_them(num_starts):
     x, s, rng = NEW[0], 2.0, np.random.default_rng(0)
     low, high = POST.predict_bounds(x[None], s)

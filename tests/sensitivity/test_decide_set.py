@@ -6,6 +6,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import bayesnb as nb
+from bayesnb.arrays._compute import interpret
+from bayesnb.results._bounds import class_weights, sites_of
+from bayesnb.sensitivity._decide_set import _margins
 from tests.sensitivity.credal_sets import fitted, read, tables
 
 X, Y = tables(rows=24)
@@ -73,6 +76,25 @@ def test_sets_are_nested_and_never_empty(prior):
 def test_no_pseudo_rows_leave_the_decision_of_the_fit():
     proba, sets = POST.predict_proba(NEW), nb.decide_set(POST, NEW, 0.0).sets
     assert_array_equal(sets, np.isclose(proba, proba.max(axis=1, keepdims=True)))
+
+
+def test_with_few_pseudo_rows_in_the_place_of_the_prior_it_is_the_decision_of_the_mle():
+    known = (POST.statistics.blocks["x"].counts.reshape(3, 4, 3)[:, np.arange(4), NEW] > 0).all(axis=(0, 2))
+    logs = nb.fit_mle(nb.NaiveBayes(nb.Categorical(3), num_classes=3), X, Y).predict_log_proba(NEW[known])
+    assert known.sum() > 5
+    few = nb.decide_set(POST, NEW[known], 1e-9, prior="vacuous").sets
+    assert_array_equal(few, np.isclose(logs, logs.max(axis=1, keepdims=True), atol=1e-6))
+
+
+@PRIORS
+def test_dominance_is_transitive(prior):
+    given = sites_of(POST, prior), class_weights(POST, prior)
+    for s in (0.05, 0.3, 1.0):
+        odds, *_ = interpret(_margins, *given, s, {"x": NEW})
+        above = odds > 0
+        assert above.any() or s > 0.05
+        assert not (above & above.transpose(0, 2, 1)).any()
+        assert (np.einsum("nab,nbc->nac", above, above) <= above).all()
 
 
 @PRIORS

@@ -44,6 +44,7 @@ def test_class_probabilities_and_bins():
     assert "class_probs" not in nb.prior_gradient(POST.with_class_probs([0.2, 0.3, 0.5]), X)
 
 
+@pytest.mark.slow
 def test_inside_jit():
     found = jax.jit(nb.prior_gradient)(POST, X)
     assert_allclose(found["f"]["a"], nb.prior_gradient(POST, X)["f"]["a"], rtol=1e-3, atol=1e-5)

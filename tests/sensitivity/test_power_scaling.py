@@ -114,6 +114,25 @@ def test_marginals_are_those_of_draws(name):
         assert (abs(found.mean(axis=0) - expected.mean()) < 5 * error).all()
 
 
+def test_a_normal_of_known_variance():
+    """Its mean has a normal distribution, whose precision is multiplied by the power."""
+    x = np.random.default_rng(0).normal(size=(12, 1))
+    model = nb.NaiveBayes(nb.NormalKnownVariance(variance=2.0, loc=3.0, scale=0.5))
+    post = nb.fit_posterior(model, x, [0] * 12)
+    scaled = interpret(scale_prior, post.prior.families["x"], np.array(1.7))
+    assert_allclose(scaled.scale**-2, 1.7 * 4.0, rtol=1e-12)
+    found = nb.prior_sensitivity(post)
+    for table, given in ((found.prior, lambda a: (4.0 * a, 6.0)), (found.likelihood, lambda a: (4.0, 6.0 * a))):
+
+        def after(a, given=given):
+            prior, rows = given(a)
+            return (3.0 * prior + x.mean() * rows) / (prior + rows), (prior + rows) ** -0.5
+
+        step = np.subtract(after(1 + 1e-6), after(1 - 1e-6)) / 2e-6
+        expected = finite(student, (1e9, *after(1.0)), (0.0, *step), 4000)
+        assert_allclose(table["x_loc"], expected, rtol=2e-3)
+
+
 def test_other_families_are_refused_by_name():
     with pytest.raises(ValueError, match="Histogram has no prior whose power"):
         scale_prior(nb.Histogram(), jnp.ones(()))
