@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from bayesnb.arrays._cells import LARGEST_CELL
 from bayesnb.families import Histogram, Poisson
+from bayesnb.families._normal_known_variance import NormalKnownVariance
 from bayesnb.families._views import Views, start_powers
 from bayesnb.files.engines._expressions import log1p, log_rising, look_up, total
 from bayesnb.files.engines._queries import LARGEST, TEXTS, beyond, number
@@ -189,6 +190,19 @@ def _(family: Any, powers: Array, cells: Cells) -> list[Any]:
         return (log_rising(x, float(a)) - x * float(np.log1p(r)) - float(a * np.log1p(1.0 / r))) * float(powers[d])
 
     return [[log(x, d, k) - log(x, d, 0) for k in range(1, len(shape))] for d, x in enumerate(cells.numbers)]
+
+
+@block_odds.register(NormalKnownVariance)
+def _(family: Any, powers: Array, cells: Cells) -> list[Any]:
+    loc, scale = (np.asarray(table, float) for table in (family.loc, family.scale))
+    variance = np.broadcast_to(np.asarray(family.variance, float) + scale**2, loc.shape)
+    powers = np.broadcast_to(powers, (len(cells.columns),))
+
+    def log(x: nw.Expr, d: int, k: int) -> nw.Expr:
+        z = x - float(loc[k, d])
+        return (z * z * float(1.0 / variance[k, d]) + float(np.log(variance[k, d]))) * float(-0.5 * powers[d])
+
+    return [[log(x, d, k) - log(x, d, 0) for k in range(1, len(loc))] for d, x in enumerate(cells.numbers)]
 
 
 @block_odds.register(Histogram)

@@ -5,6 +5,8 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy.special import softmax
+from scipy.stats import norm
 
 import bayesnb as nb
 from bayesnb.files.engines._queries import as_lazy, run
@@ -13,7 +15,6 @@ from tests.files.engines.tables import ENGINES, QUIET, make_table, query
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of columns that are left out
 
 LIKELIHOODS = {"id": "skip", "constant": "skip", "number": "skip", "events": "poisson", "level": "categorical"}
-MORE = {"gaps": "histogram", "chosen": "normal", "single": nb.NormalKnownVariance(2.0)}
 NAMES = ["p(a)", "p(bé)", "p(c')"]
 
 
@@ -66,6 +67,23 @@ def test_predictions_are_those_in_memory(engine, chosen, options, table, new, tm
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_known_variances_are_predicted_in_float64(engine, table, new, tmp_path):
+    chosen = {"*": "skip", "single": nb.NormalKnownVariance(2.0), "chosen": nb.NormalKnownVariance(0.5)}
+    clf = fit(table, chosen, temper=False)
+    found = answers(clf, new, engine, tmp_path)
+    logs = np.log(np.asarray(clf.fit_.model.class_mean(), float))
+    for block, columns in clf.schema_.blocks.items():
+        family, x = clf.fit_.model.families[block], np.column_stack([new[column.name] for column in columns])
+        spread = np.sqrt(np.asarray(family.variance, float) + np.asarray(family.scale, float) ** 2)
+        logs = logs + norm.logpdf(x[:, None].astype(float), np.asarray(family.loc, float), spread).sum(axis=2)
+    np.testing.assert_allclose(np.column_stack([found[name] for name in NAMES]), softmax(logs, axis=1), atol=1e-9)
+    tempered = fit(table, chosen, temper="per_feature")
+    found = answers(tempered, new, engine, tmp_path)
+    wanted = tempered.predict_proba(new.drop_columns(["label"]).to_pandas())  # in float32
+    np.testing.assert_allclose(np.column_stack([found[name] for name in NAMES]), wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_costs_decide(engine, table, new, tmp_path):
     clf, costs = fit(table, {"*": "skip", "events": "poisson"}), {"a": {"bé": 9.0}, "c'": {"a": 5.0}}
     found = answers(clf, new, engine, tmp_path, costs=costs)
@@ -111,7 +129,6 @@ def test_numbers_and_booleans_are_classes_and_a_single_class_has_all():
         ({"*": "skip", "many": "words"}, {}, "Multinomial, as of 'many', has no expression in an engine: read the row"),
         ({"*": "skip", "events": "multinomial"}, {}, "Multinomial, as of 'events', has no expression in an engine"),
         ({"*": "skip", "large": "normal"}, {"method": "map"}, "a fit that is a PointEstimate has no expression"),
-        ({"*": "skip", "large": nb.NormalKnownVariance(2.0)}, {}, "NormalKnownVariance, as of 'large', has no expres"),
     ],
 )
 def test_what_has_no_expression_is_refused_by_name_and_read_if_asked(chosen, options, message, table):

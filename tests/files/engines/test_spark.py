@@ -4,6 +4,7 @@ import shutil
 import sys
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -12,6 +13,7 @@ from bayesnb.files.engines._engine_counts import count_query
 from bayesnb.files.engines._engine_schema import describe_query
 from tests.files.engines.tables import LIKELIHOODS, assert_alike, make_table
 
+OPTIONS = {"where": "engine", "dependence": False, "temper": False}
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
@@ -48,3 +50,15 @@ def test_statistics_and_predictions_are_those_in_memory(spark, tmp_path):
     probs = np.column_stack([found[name] for name in ("p(a)", "p(bé)", "p(c')")])
     np.testing.assert_allclose(probs, clf.predict_proba(rows), rtol=0, atol=1e-9)
     assert found["prediction"].to_pylist() == clf.predict(rows).tolist()
+
+
+def test_nan_null_and_an_empty_text_are_read_and_an_infinite_number_is_refused(spark, tmp_path):
+    x, text = [1.0, np.nan, None, 2.5] * 5, ["", None, "b", "b"] * 5
+    table = pa.table({"x": x, "text": text, "y": ["a", "b", "b", "a"] * 5})
+    pq.write_table(table, tmp_path / "cells.parquet")
+    clf = nb.fit_table(spark.read.parquet(str(tmp_path / "cells.parquet")), "y", {"x": "normal"}, **OPTIONS)
+    assert clf.schema_.columns[1].values == ("", "b")
+    assert clf.statistics_.blocks["numeric"].count.tolist() == [[10.0], [0.0]]
+    pq.write_table(table.set_column(0, "x", [[1.0, np.inf, None, 2.5] * 5]), tmp_path / "infinite.parquet")
+    with pytest.raises(ValueError, match="column 'x' holds an infinite number in"):
+        nb.fit_table(spark.read.parquet(str(tmp_path / "infinite.parquet")), "y", {"x": "normal"}, **OPTIONS)
