@@ -43,7 +43,10 @@ class StudentBox(NamedTuple):
         """Those of cells [N, F], as [N, K, F]; 0 for missing ones and columns without a scale. Pure JAX."""
         cells = x.T[:, None]
         nothing = jnp.isnan(cells) | self.scaleless
-        low, high = (jnp.where(nothing, 0.0, part).T for part in self.bounds(cells))
+        low, high = (
+            jnp.where(nothing, 0.0, offset - 0.5 * part).T
+            for offset, part in zip(self.offsets, self.below(cells), strict=True)
+        )
         return low, high
 
     def scores(self, x: Array, powers: Array) -> Array:
@@ -61,24 +64,29 @@ class StudentBox(NamedTuple):
             for rows in row_blocks(len(block), 8 * self.centre.size, block_bytes=limits.IN_CACHE):
                 cells = np.ascontiguousarray(block[rows].T, dtype)[:, None]
                 seen = ~np.isnan(cells)
-                both, weights = tables(dtype).bounds(np.where(seen, cells, 0.0)), powers * seen
-                both = both if (weights == 1.0).all() else [part * weights for part in both]
-                parts.append(np.concatenate([part.sum(axis=0) for part in both]).T)
+                own, weights = tables(dtype), powers * seen
+                both = zip(own.offsets, own.below(np.where(seen, cells, 0.0)), strict=True)
+                if (weights == 1.0).all():
+                    sums = [offset.sum(axis=0) - 0.5 * part.sum(axis=0) for offset, part in both]
+                else:
+                    sums = [(weights * (offset - 0.5 * part)).sum(axis=0) for offset, part in both]
+                parts.append(np.concatenate(sums).T)
             return LogProb(np.concatenate(parts), None)
 
         return score_rows(score, x, 2 * self.centre.shape[1], single=single_precision(condition)).finite
 
-    def bounds(self, x: Array) -> tuple[Array, Array]:
-        """The least and the largest log density at x [F, 1, N], each hyperparameter where it is worst or best."""
+    def below(self, x: Array) -> tuple[Array, Array]:
+        """Twice what the least and the largest log density at x [F, 1, N] lie below their ``offsets``, [F, K, N].
+
+        Each hyperparameter is where it is worst, or best.
+        """
         away, (near_unit, far_unit), (least, most) = abs(x - self.centre), self.units, self.rates
         near = near_unit * either.square(away - either.minimum(away, self.half))
         far = far_unit * either.square(away + self.half)
         best = either.minimum(either.maximum(2.0 * self.least_shape * near, least), most)
         worst = either.where(far > self.level, least, most)
         low, high = (
-            offset - (shape + 0.5) * either.log1p(square / rate) - 0.5 * either.log(rate)
-            for offset, shape, square, rate in zip(
-                self.offsets, (self.most_shape, self.least_shape), (far, near), (worst, best), strict=True
-            )
+            (2.0 * shape + 1.0) * either.log1p(square / rate) + either.log(rate)
+            for shape, square, rate in ((self.most_shape, far, worst), (self.least_shape, near, best))
         )
         return low, high
