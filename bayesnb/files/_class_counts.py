@@ -107,7 +107,9 @@ class ClassCounts:
         """How many rows have each code of a column, [K, C]."""
         table, found = np.zeros((size, len(self.rows))), self._values(column)
         if found is not None and len(found[0]):
-            table[column.encode(as_series(found[0]).alias(column.name)).astype(int)] = self._tall(found[1])
+            values = as_series(found[0]).alias(column.name)
+            codes = column.codes_of(found[0]) if column.text else column.encode(values).astype(int)
+            table[codes] = self._tall(found[1])
         return table.T
 
     def moments(self, columns: Sequence[Column]) -> NormalStatistics:

@@ -32,6 +32,7 @@ from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.rows._labelled_rows import LabelledRows, label_rows
 from bayesnb.rows._model_statistics import ModelStatistics, places_of
 from bayesnb.rows._part import choose_part, part_of_classes
+from bayesnb.rows._sufficient_statistics import follow
 from bayesnb.sklearn._estimator import NaiveBayesClassifier
 from bayesnb.sklearn._kept_rows import KeptRows
 from bayesnb.sklearn._settings import Plan, plan, require, require_dependence, require_temper
@@ -173,7 +174,7 @@ def fit_described(
     else:
         blocks = {name: _of_model(block, planned.model.families[name]) for name, block in counted.blocks.items()}
         statistics = replace(counted, blocks=blocks, classes=None, schema=None)
-    some = None if planned.powers is False else _some_rows(described, planned, np.asarray(statistics.class_counts))
+    some = None if planned.powers is False else _some_rows(described, planned, statistics)
     if counted is None and described.num_rows > limits.EDGE_ROWS:
         planned = planned._replace(count_pairs=partial(_count_pairs, described))
     return classifier._fit_counted(schema, classes, statistics, planned, some)
@@ -194,15 +195,16 @@ def _of_model(statistics: Any, family: Any) -> Any:
     return statistics.of(family) if seen else statistics
 
 
-def _some_rows(described: Description, planned: Plan, class_counts: Array) -> KeptRows:
+def _some_rows(described: Description, planned: Plan, statistics: ModelStatistics) -> KeptRows:
     """The rows on which powers are learned; all of a table whose fit is that of its rows."""
-    model, by_feature = planned.model, () if planned.powers is True else planned.powers
+    model = follow(planned.model, statistics)  # bins are known
+    by_feature = () if planned.powers is True else planned.powers
     part: Any = None
     most: Array | None = None
     for rows in _batches(described, model):
         if part is None and described.num_rows > limits.EDGE_ROWS:
             num_powers = sum(count_features(rows, by_feature).values())
-            most = part_of_classes(described.num_rows, class_counts, num_powers)
+            most = part_of_classes(described.num_rows, np.asarray(statistics.class_counts), num_powers)
         own = choose_part(rows, most)
         part = own if part is None else choose_part(part.above(own), most)
     return KeptRows(part, model.single, whole=False)

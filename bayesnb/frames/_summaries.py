@@ -79,12 +79,12 @@ class Summary:
     @property
     def num_numbers(self) -> int:
         """The number of texts that are numbers, or are meant to be."""
-        return 0 if self.texts is None else self.texts.closed.num_numbers
+        return 0 if self.texts is None else self.texts.said[0]
 
     @property
     def dates(self) -> bool:
         """Whether all are dates or times, or texts that are dates."""
-        return self.typed or (self.texts is not None and self.texts.closed.dates)
+        return self.typed or (self.texts is not None and self.texts.said[1])
 
     @property
     def distinct(self) -> int:

@@ -10,7 +10,7 @@ import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, takewhile
+from itertools import takewhile
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -133,7 +133,7 @@ def are_numbers(texts: pa.Array) -> Array:
 
 def in_order(texts: pa.Array) -> pa.Array:
     """The texts, sorted as Python sorts them; most differ in their first letters, which are compared as one number."""
-    first = _letters(texts, 0)
+    first = _letters(texts, _same_start([*pc.min_max(texts).as_py().values()]))
     order = np.argsort(first)
     same, tied = first[order][1:] == first[order][:-1], np.zeros(len(order), bool)
     tied[1:] |= same
@@ -141,6 +141,11 @@ def in_order(texts: pa.Array) -> pa.Array:
     some = texts.take(pa.array(order[tied]))
     order[tied] = order[tied][pc.array_sort_indices(some)]
     return texts.take(pa.array(order))
+
+
+def _same_start(ends: Sequence[str]) -> int:
+    """The number of bytes with which the first and the last of some texts begin alike, and so all between."""
+    return sum(takewhile(bool, map(operator.eq, *(end.encode() for end in ends)))) if ends and all(ends) else 0
 
 
 def _letters(texts: pa.Array, start: int) -> Array:
@@ -172,8 +177,8 @@ class Texts:
         counts: How often each occurs in rows of each class, [V, K], or in all rows, [V, 1].
         most: How many texts are kept.
         before: The texts of the other cells and their counts, in parts; None if they are more than are kept.
-        num_numbers: How many of the other cells are numbers, or are meant to be.
-        dates: Whether the other cells are all dates.
+        num_numbers: How many of the other cells are numbers, or are meant to be, where the texts are not kept.
+        dates: Whether these cells are all dates.
     """
 
     dictionary: pa.Array
@@ -189,9 +194,14 @@ class Texts:
             counts = other.counts.copy()
             counts[: len(self.counts), : self.counts.shape[1]] += self.counts
             return replace(self, dictionary=other.dictionary, counts=counts)
-        one, numbers = self.closed, self.closed.num_numbers + other.num_numbers
-        before, dates = _compact(self.most, one.before, other.before), one.dates and other.dates
-        return replace(other, before=before, num_numbers=numbers, dates=dates, most=self.most)
+        one = self.closed
+        if other.before == ():  # its dictionary may grow
+            return replace(other, before=one.before, num_numbers=one.num_numbers, dates=one.dates, most=self.most)
+        two = other.closed
+        if one.before is None or two.before is None:
+            one, two = one._without_texts(), two._without_texts()
+            return replace(one, num_numbers=one.num_numbers + two.num_numbers, dates=one.dates and two.dates)
+        return one._with(two.before)
 
     @property
     def shown(self) -> pa.Array:
@@ -201,32 +211,46 @@ class Texts:
     @cached_property
     def closed(self) -> Texts:
         """The same with all texts among those before."""
-        used, counts = self.shown, self.counts[self.counts.any(axis=1)]
-        numbers = self.num_numbers + int(counts[match(used, MEANT)].sum())
-        dates = self.dates and all(match(some, DATE).all() for some in (used[:1], used))
-        before = _compact(self.most, self.before, ((used, counts),))
-        return Texts(used[:0], self.counts[:0], self.most, before, numbers, dates)
+        used = self.counts.any(axis=1)
+        texts, counts = self.dictionary.filter(pa.array(used)), self.counts[used]
+        part = in_one_spelling(texts), counts
+        return self._with((part if part[0] is texts else _unique((part,)),))
+
+    def _with(self, more: tuple[Part, ...]) -> Texts:
+        """The same with these texts among those before, and no dictionary; each text once where they are many."""
+        parts = (*(self.before or ()), *more)
+        if self.before is not None and sum(len(texts) for texts, _ in parts) > 2 * len(parts[0][0]):
+            parts = (_unique(parts),)
+        found = replace(self, dictionary=self.dictionary[:0], counts=self.counts[:0], before=parts)
+        return found if self.before is not None and len(parts[0][0]) <= self.most else found._without_texts()
+
+    def _without_texts(self) -> Texts:
+        """The same, but what they say of texts that are too many to be kept."""
+        parts = self.before or ()
+        numbers = self.num_numbers + sum(int(counts[match(texts, MEANT)].sum()) for texts, counts in parts)
+        dates = self.dates and all(match(some, DATE).all() for texts, _ in parts for some in (texts[:1], texts))
+        return replace(self, before=None, num_numbers=numbers, dates=dates)
 
     @cached_property
     def counted(self) -> Part | None:
         """The distinct texts and their counts; None if they are more than are kept."""
         parts = self.closed.before
-        kept = None if parts is None else _unique(parts)
-        return kept if kept is not None and len(kept[0]) <= self.most else None
+        if parts is None:
+            return None
+        kept = parts[0] if len(parts) == 1 else _unique(parts)
+        return kept if len(kept[0]) <= self.most else None
 
     @property
     def distinct(self) -> pa.Array | None:
         """The distinct texts; None if they are more than are kept."""
         return self.counted and self.counted[0]
 
-
-def _compact(most: float, *parts: tuple[Part, ...] | None) -> tuple[Part, ...] | None:
-    """All parts, each text once if they are many beside the first part; None if they are too many."""
-    if any(part is None for part in parts):
-        return None
-    found = tuple(chain.from_iterable(part for part in parts if part))
-    found = found if sum(len(texts) for texts, _ in found) <= 2 * len(found[0][0]) else (_unique(found),)
-    return None if len(found[0][0]) > most else found
+    @cached_property
+    def said(self) -> tuple[int, bool]:
+        """How many cells are numbers, or are meant to be, and whether all are dates."""
+        found = self.closed if self.counted is None else replace(self.closed, before=(self.counted,))
+        found = found._without_texts()
+        return found.num_numbers, found.dates
 
 
 def _unique(parts: tuple[Part, ...]) -> Part:
@@ -243,8 +267,7 @@ class Lookup:
 
     def __init__(self, values: Sequence[Any]) -> None:
         self._values = pa.array(values, pa.large_string())
-        ends = [value.encode() for value in (*values[:1], *values[-1:])]
-        self._start = sum(takewhile(bool, map(operator.eq, *ends))) if ends else 0
+        self._start = _same_start([*values[:1], *values[-1:]])
         self._letters = _letters(self._values, self._start)
         self._last = self._values[:0], np.zeros(0, np.int32)
 

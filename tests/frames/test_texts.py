@@ -133,7 +133,7 @@ def test_texts_join_as_if_they_were_counted_at_once():
     assert {*total(np.inf).distinct.to_pylist()} == {*shown}
     assert len(total(np.inf).distinct) == len({*shown})
     for most in (np.inf, 100):  # what looks like a number is counted, however many are kept
-        assert total(most).closed.num_numbers == sum(map(reads_as_number, shown))
+        assert total(most).said[0] == sum(map(reads_as_number, shown))
     assert total(100).distinct is None
     assert total(len({*shown})).distinct is not None
 
