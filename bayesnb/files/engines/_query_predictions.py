@@ -98,8 +98,8 @@ def predict_query(
     if costs is not None:
         worth = [total([p * -float(cost) for p, cost in zip(worth, one, strict=True)]) for one in np.asarray(costs).T]
     query = query.with_columns(bayesnb_most=nw.max_horizontal(*worth)).with_columns(bayesnb_best=_best(worth, labels))
-    found = zip(("prediction", *names), ("bayesnb_best", *scores), strict=True)  # SQLFrame reads no name with a quote
-    return query.select(*keep, **{name: _unless_refused(nw.col(own)) for name, own in found}).to_native()
+    given = zip(("prediction", *names), ("bayesnb_best", *scores), strict=True)  # SQLFrame reads no name with a quote
+    return query.select(*keep, **{name: _unless_refused(nw.col(own)) for name, own in given}).to_native()
 
 
 LARGEST_ODDS = 1e300
