@@ -65,6 +65,8 @@ SCRIPT = """
         with open(sys.argv[2], "a") as calls:
             calls.write(f"{len(y)}\\n")
         time.sleep(float(sys.argv[3]))
+        while pathlib.Path(sys.argv[2] + ".hold").exists():
+            time.sleep(0.01)
         return nb.fit_map(model, X, y)
 
     sets = {"iris": load_iris(return_X_y=True), "wine": load_wine(return_X_y=True)}
@@ -98,12 +100,15 @@ def test_a_killed_study_goes_on_where_it_was(tmp_path):
             time.sleep(0.01)
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
-    second = start("killed", 0.2)
+    hold = tmp_path / "killed.calls.hold"
+    hold.touch()
+    second = start("killed", 0.0)
     while not (tmp_path / "killed" / "lock").exists() or count("killed") < 12:
         time.sleep(0.01)
     third = start("killed", 0.0)  # while the second holds the folder
     assert f"in use by process {second.pid}" in third.communicate()[1].decode()
     assert third.returncode != 0
+    hold.unlink()
     second.communicate()
     assert second.returncode == 0
     assert 20 <= count("killed") <= 22  # one in flight at each kill
