@@ -20,7 +20,7 @@ from bayesnb.arrays._cells import part_of
 from bayesnb.arrays._compute import compute, compute_rows
 from bayesnb.arrays._placement import Array
 from bayesnb.families._base import Family
-from bayesnb.fits._closed_form import CLOSED_FORMS, fit_posterior, require_maximum
+from bayesnb.fits._closed_form import CLOSED_FORMS, check_mle, fit_posterior, require_maximum
 from bayesnb.model._naive_bayes import NaiveBayes, Sites, Tables
 from bayesnb.numerics._log_prob import LogProb
 from bayesnb.primitives.products import sum_terms
@@ -78,7 +78,8 @@ def fit_nested(
     found = compute(_fit_all, grid, stack(nested), formula=CLOSED_FORMS[fit])
     shape = len(sizes), len(models)
     seconds, failed = time.perf_counter() - started, dict[tuple[int, int], str]()
-    for s, statistics in enumerate(nested if found.params is not None else ()):
+    may_fail = any(check_mle.dispatch(type(f)) is not check_mle.dispatch(object) for f in grid.families.values())
+    for s, statistics in enumerate(nested if may_fail and found.params is not None else ()):
         for g in range(len(models)):
             params = jax.tree.map(lambda leaf, s=s, g=g: leaf[s, g], found.params)
             try:
