@@ -1,7 +1,7 @@
 """Bounds of Student's t whose hyperparameters lie in a box, cell by cell and summed over columns.
 
-numpy's rows go through numpy: its logarithms of many numbers take a tenth of the time of XLA's, and those of float32
-half of that. Columns are first and rows last, so that its operations run along rows.
+numpy's rows go through numpy, in float32 where that is enough: 20 million cells take .21 s, and by XLA .68. Columns are
+first and rows last, so that its operations run along rows.
 """
 
 from __future__ import annotations
