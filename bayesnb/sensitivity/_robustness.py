@@ -48,7 +48,7 @@ class Robustness(Node):
         >>> found.s_star.round(2), found.labels, found.rivals, found.support.round(2)
         (array([1.73]), array([0]), array([1]), array([1.]))
         >>> found.sentence(s=5)
-        'no decision on 1 rows changes whatever up to 1.7 more pseudo-rows contain; 0 % stay up to 5'
+        'no decision on 1 row changes whatever up to 1.7 more pseudo-rows contain; 0 % stay up to 5'
     """
 
     s_star: Array
@@ -62,14 +62,26 @@ class Robustness(Node):
         """What a paper may say of these rows: how many pseudo-rows change no decision, and how many decisions s change.
 
         Numbers are rounded down. Of a default fit it is said of the part without dependence.
+
+        Raises:
+            ValueError: if s is no number of pseudo-rows, or there are no rows.
         """
+        check_question(None, s)
         s_star = np.asarray(self.s_star)
-        least, stay = np.floor(10.0 * s_star.min()) / 10.0, f"{np.floor(100.0 * np.mean(s_star > s)):.0f} %"
-        what, alone = f"whatever up to {s:g} more pseudo-rows contain", "without dependence, " * self.ignores_dependence
+        if not s_star.size:
+            raise ValueError("the sentence is of one row or more, and nb.robustness was given none")
+        stay = f"{100 * np.count_nonzero(s_star > s) // len(s_star)} %"
+        least, alone = np.floor(10.0 * s_star.min()) / 10.0, "without dependence, " * self.ignores_dependence
+        rows = "1 row" if len(s_star) == 1 else f"{len(s_star):,} rows"
         if least == 0:
-            return f"{alone}{stay} of the decisions on {len(s_star):,} rows stay {what}"
-        first = what.replace(f"{s:g}", f"{least:,g}")
-        return f"{alone}no decision on {len(s_star):,} rows changes {first}; {stay} stay up to {s:g}"
+            return f"{alone}{stay} of the decisions on {rows} stay whatever up to {s:g} more pseudo-rows contain"
+        if np.isinf(least):
+            return f"{alone}no decision on {rows} changes whatever more pseudo-rows contain"
+        first = f"{least:,.1f}".removesuffix(".0")
+        return (
+            f"{alone}no decision on {rows} changes whatever up to {first} more pseudo-rows contain; {stay} stay up to "
+            f"{s:g}"
+        )
 
 
 @promote_dtypes

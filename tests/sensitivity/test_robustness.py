@@ -1,6 +1,7 @@
 """How many pseudo-rows change a decision: golden numbers, refits with exactly those rows, and copies."""
 
 import re
+from dataclasses import replace
 
 import jax
 import numpy as np
@@ -131,6 +132,12 @@ def test_a_wrong_prior():
             "no decision on 3 rows changes whatever up to 4.1 more pseudo-rows contain; 66 % stay",
         ),
         ([0.04, 12.0], {}, "50 % of the decisions on 2 rows stay whatever up to 10 more pseudo-rows contain"),
+        (
+            [1.0] * 71 + [20.0] * 29,
+            {},
+            "no decision on 100 rows changes whatever up to 1 more pseudo-rows contain; 29 %",
+        ),
+        ([2345678.94], {}, "no decision on 1 row changes whatever up to 2,345,678.9 more pseudo-rows contain; 100 %"),
         ([2.0] * 1200, {"ignores_dependence": True}, "without dependence, no decision on 1,200 rows changes whatever"),
     ],
 )
@@ -139,6 +146,17 @@ def test_the_sentence_for_a_paper_rounds_down(s_star, options, sentence):
     found = nb.results.Robustness(np.array(s_star), places, places, 1.0 * places, **options)
     assert found.sentence().startswith(sentence)
     assert found.sentence(3).endswith((" stay up to 3", "whatever up to 3 more pseudo-rows contain"))
+
+
+def test_the_sentence_of_decisions_that_nothing_changes_and_of_what_is_no_question():
+    found = nb.robustness(POST, NEW)
+    never = replace(found, s_star=np.full(len(NEW), np.inf))
+    assert never.sentence() == f"no decision on {len(NEW)} rows changes whatever more pseudo-rows contain"
+    for wrong in (-1, np.nan, "10"):
+        with pytest.raises(ValueError, match="s must be a number of pseudo-rows"):
+            found.sentence(wrong)
+    with pytest.raises(ValueError, match="of one row or more"):
+        nb.robustness(POST, NEW[:0]).sentence()
 
 
 def test_the_sentence_holds():
