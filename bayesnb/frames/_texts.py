@@ -191,7 +191,8 @@ class Texts:
     def join(self, other: Texts) -> Texts:
         """The texts of both."""
         if other.before == () and _extends(other.dictionary, self.dictionary):
-            counts = other.counts.copy()
+            fewer = max(self.counts.shape[1] - other.counts.shape[1], 0)  # once there are too many classes to count by
+            counts = np.pad(other.counts, ((0, 0), (0, fewer)))
             counts[: len(self.counts), : self.counts.shape[1]] += self.counts
             return replace(self, dictionary=other.dictionary, counts=counts)
         one = self.closed

@@ -85,6 +85,15 @@ def test_the_statistics_are_those_of_a_second_pass(labels, readings, tmp_path, m
 
 
 @pytest.mark.filterwarnings("ignore:column")
+def test_a_class_that_is_one_too_many_appears_late(readings, tmp_path, monkeypatch):
+    path = _written(frame(LABELS["whole"]), tmp_path)
+    wanted = nb.fit_file(path, "label", method="posterior")
+    monkeypatch.setattr(limits, "COUNTED_CLASSES", 3)
+    assert_same(nb.fit_file(path, "label", method="posterior"), wanted)
+    assert len(readings) == 3
+
+
+@pytest.mark.filterwarnings("ignore:column")
 @pytest.mark.parametrize(
     ("likelihoods", "options", "times"),
     [
