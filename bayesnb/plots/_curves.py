@@ -275,7 +275,7 @@ def robustness_curve(ax: Axes, found: Robustness, y: LabelsLike) -> Axes:
         y: Their labels [N], 0 to K - 1.
 
     Raises:
-        ValueError: if the labels do not fit the rows.
+        ValueError: if the labels are no integers or do not fit the rows, or there are none.
 
     Example:
         >>> from matplotlib.figure import Figure
@@ -287,8 +287,13 @@ def robustness_curve(ax: Axes, found: Robustness, y: LabelsLike) -> Axes:
         ('pseudo-rows', ['accuracy of the decisions left', 'decisions left', 'wrong decisions'])
     """
     s_star, y = np.asarray(found.s_star, float), np.asarray(y)
-    if y.shape != s_star.shape or not y.size:
-        raise ValueError(f"y must be labels [{len(s_star)}], one for each row of found, got shape {y.shape}")
+    if not s_star.size:
+        raise ValueError("found must be of one row or more, and nb.robustness was given none")
+    if y.shape != s_star.shape or y.dtype.kind not in "iub":
+        raise ValueError(
+            f"y must be labels [{len(s_star)}], integers 0 to K - 1, one for each row of found, got {y.dtype} of shape "
+            f"{y.shape}; labels of an estimator are np.searchsorted(clf.classes_, y)"
+        )
     order = np.argsort(s_star)
     s, right = s_star[order], (np.asarray(found.labels) == y)[order]
     first = np.searchsorted(s, s)  # rows of one s* change together

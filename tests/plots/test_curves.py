@@ -78,8 +78,11 @@ def test_the_robustness_curve_is_the_accuracy_of_decisions_that_stay(ax):
     for line, share in shares:
         assert_allclose(line.get_ydata(), [share(found.s_star >= s) for s in line.get_xdata()])
     assert_allclose(np.sort(wrong.get_xdata()), np.sort(found.s_star[~right]))
-    with pytest.raises(ValueError, match=r"y must be labels \[40\], one for each row of found, got shape \(39,\)"):
-        plots.robustness_curve(ax, found, y[1:])
+    for wrong, got in ((y[1:], r"int64 of shape \(39,\)"), (y.astype(str), "<U21"), (np.full(40, np.nan), "float64")):
+        with pytest.raises(ValueError, match=rf"y must be labels \[40\], integers .* one for each row .* got {got}"):
+            plots.robustness_curve(ax, found, wrong)
+    with pytest.raises(ValueError, match="found must be of one row or more"):
+        plots.robustness_curve(ax, nb.robustness(post, X[:0]), y[:0])
 
 
 def test_gains_add_up_to_log_bayes_factors(ax):
