@@ -158,7 +158,9 @@ class Explanation:
             return ""
         s, other, share = float(found.s_star[0]), int(found.rivals[0]), float(found.support[0])
         one, rival = self.class_names[best], self.class_names[other]
-        more, alone = f"{s:,.{0 if s >= 100 else 2}f} more rows", "without dependence, " * found.ignores_dependence
+        places = 0 if s >= 100 else 2
+        s = s if found.exact else float(np.floor(s * 10**places)) / 10**places  # a bound holds if it is rounded down
+        more, alone = f"{s:,.{places}f} more rows", "without dependence, " * found.ignores_dependence
         if not found.exact or math.isinf(s):
             rows = "more rows" if math.isinf(s) else f"up to {more}"
             first = f"rows labelled {rival} and like this one come nearest to changing that"

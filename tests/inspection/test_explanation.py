@@ -101,3 +101,14 @@ def test_dependence_is_said_to_be_left_out():
     assert f"<p>{found.change()}</p>" in found._repr_html_()
     apart = explain(NaiveBayesClassifier("categorical", dependence="aode").fit(CELLS, LABELS), CELLS[:1])
     assert apart.change() == ""
+
+
+def test_a_bound_is_rounded_down():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)) + np.arange(40)[:, None] % 2, np.arange(40) % 2
+    post = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X, y)
+    told = [re.search(r"up to ([\d.,]+) more rows", explain(post, X).change(row)) for row in range(40)]
+    s_star = nb.robustness(post, X).s_star
+    found = np.array([float(words[1].replace(",", "")) if words else 0.0 for words in told])
+    assert (found > 0).sum() > 20
+    assert (found <= s_star).all()
