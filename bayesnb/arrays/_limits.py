@@ -93,7 +93,7 @@ DRAWS_AT_ONCE, DRAWS_BYTES = 1024, 1 << 28  # of parameters from a posterior, at
 # Files
 CSV_BLOCK_BYTES = 16 << 20  # parsed at a time; the distinct texts of a column cost time once a block
 CSV_HEAD_BYTES = 1 << 16  # read first to find the header
-BATCH_BYTES = 64 << 20  # of Parquet, if all cells are float64: each column of a batch costs about a millisecond
+BATCH_BYTES = 32 << 20  # of Parquet, if all cells are float64: each column of a batch costs about a millisecond
 BUFFER_BYTES = 64 << 10  # of each column of Parquet; all columns have a buffer at the same time
 COUNTED_CLASSES = 32  # of a table that is counted while it is described: its values are counted for each of them
 KEPT_BYTES = 512 << 20  # of a file's batches, which is then read once

@@ -14,7 +14,7 @@ from scipy.special import betaln
 import bayesnb as nb
 from bayesnb.frames._series import DataError
 
-N = 90
+N = 120  # of up to 100 rows forests must convince folds, which are drawn by hashes of the blocks
 RNG = np.random.default_rng(5)
 CODES = np.arange(N) % 3
 Y = np.array(["ham", "news", "spam"])[CODES]

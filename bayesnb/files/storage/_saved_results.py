@@ -245,7 +245,7 @@ def _(result: Posterior) -> Any:
         raise ValueError("the prior of a posterior must be resolved, with the columns of each block")
     check_statistics(result.statistics, prior)
     if result.powers is not None:
-        check_powers(prior, result.powers, result.length_exponents, result.class_power)
+        result = replace(result, **check_powers(prior, result.powers, result.length_exponents, result.class_power))
     elif result.length_exponents is not None or result.class_power is not None:
         raise ValueError("length_exponents and class_power are of a posterior with powers, and it has none")
     if isinstance(result, EmpiricalPosterior):
