@@ -240,7 +240,7 @@ def _(result: PointEstimate) -> Any:
 
 @rebuild.register
 def _(result: Posterior) -> Any:
-    prior, given = check_model(result.prior), result.model
+    prior, given, probs = check_model(result.prior), result.model, vars(result).get("class_probs")
     if not prior.resolved:
         raise ValueError("the prior of a posterior must be resolved, with the columns of each block")
     check_statistics(result.statistics, prior)
@@ -251,7 +251,6 @@ def _(result: Posterior) -> Any:
     if isinstance(result, EmpiricalPosterior):
         terms = {"start_log_evidence": result.start_log_evidence, "log_hyperprior": result.log_hyperprior}
         require_finite_numbers("EmpiricalPosterior", **terms)
-    probs = vars(result).get("class_probs")
     if given is not None and not same_result(given.class_probs, prior.class_probs, bits=True):
         probs = given.class_probs
     model = update(prior, result.statistics, probs)
