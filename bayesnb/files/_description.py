@@ -166,7 +166,7 @@ def decide(source: Source, asked: Asked, found: Mapping[str, Summary], how: Call
     family = asked.likelihoods if isinstance(asked.likelihoods, Family) else None
     summaries = {name: found.get(name) or Summary(name, 0, 0) for name in (*names, target)}
     labels = summaries[target]
-    classes = _classes_of(labels)
+    classes = _classes_of(labels, asked.weight)
     schema = Schema(choose_columns(names, summaries, chosen), family)
     inferred = [column for column in schema.columns if column.inferred]
     warnings = (*source.warnings, *warnings_of(summaries, inferred, how))
@@ -187,7 +187,7 @@ def decide(source: Source, asked: Asked, found: Mapping[str, Summary], how: Call
     )
 
 
-def _classes_of(target: Summary) -> tuple[Any, ...]:
+def _classes_of(target: Summary, weight: str | None) -> tuple[Any, ...]:
     """The classes, sorted.
 
     Raises:
@@ -195,7 +195,8 @@ def _classes_of(target: Summary) -> tuple[Any, ...]:
     """
     name, rows, distinct = target.name, target.num_cells, target.distinct
     if rows == 0:
-        raise DataError(f"the target '{name}' has nothing in it; choose another, target=... or --target")
+        where = f" in rows whose weight, '{weight}', is above zero" if weight else ""
+        raise DataError(f"the target '{name}' has nothing in it{where}; choose another, target=... or --target")
     if target.values is not None and distinct == 1:
         raise DataError(f"the target '{name}' has one class only, '{label(*target.values.tolist())}'")
     shown = f"{distinct}" if target.values is not None else f"more than {limits.MOST_VALUES:,}"

@@ -81,7 +81,7 @@ def fit_table(
         statistics: Those of all rows, counted under the schema: ``nb.merge(*[schema.count(part) for part in parts])``.
         where: "engine" to have the engine of a query count its rows: a LazyFrame of polars, a query of DuckDB, or a
             table of Spark, Ibis, SQLFrame or Dask. What leaves it are sums and counts, by class and value, and a
-            sample. Dependence between columns is not learned.
+            sample. Dependence between columns is not learned, and rows have no weights.
         sample: For an engine, rows in which edges of bins are found and powers are learned: any source. By default the
             engine gives up to 50,000 rows, the first ones of each class.
         checkpoint: A file from which the same call resumes when it is repeated, as for ``stream``.

@@ -160,7 +160,10 @@ class Explanation:
         one, rival = self.class_names[best], self.class_names[other]
         places = 0 if s >= 100 else 2
         s = s if found.exact else float(np.floor(s * 10**places)) / 10**places  # a bound holds if it is rounded down
-        more, alone = f"{s:,.{places}f} more rows", "without dependence, " * found.ignores_dependence
+        if s == 0:
+            return ""
+        more = f"{s:,.{places}f} more rows" if s >= 0.005 else "less than 0.01 more rows"
+        alone = "without dependence, " * found.ignores_dependence
         if not found.exact or math.isinf(s):
             rows = "more rows" if math.isinf(s) else f"up to {more}"
             first = f"rows labelled {rival} and like this one come nearest to changing that"

@@ -208,10 +208,11 @@ def _merge_designs(name: str, a: Design, b: Design) -> Design:
 def _check_metrics(given: Any) -> tuple[str, ...]:
     metrics = (given,) if isinstance(given, str) else tuple(given)
     odd = [name for name in metrics if name not in STUDY_METRICS]
-    if odd or not metrics:
-        name = odd[0] if odd else ""
+    if not metrics:
+        raise DataError(f"a study needs at least one metric of {', '.join(STUDY_METRICS)}")
+    if odd:
         raise DataError(
-            f"there is no metric '{name}' among {', '.join(STUDY_METRICS)}{closest(str(name), STUDY_METRICS)}"
+            f"there is no metric '{odd[0]}' among {', '.join(STUDY_METRICS)}{closest(str(odd[0]), STUDY_METRICS)}"
         )
     return metrics
 

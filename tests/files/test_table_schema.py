@@ -113,6 +113,8 @@ def test_weights_count_and_rows_without_are_not_there():
     found = nb.fit_table(schema, statistics=counted(schema, parts))
     wanted = nb.NaiveBayesClassifier().fit(X, frame()["kind"], weighted["weight"])
     assert_allclose(found.predict_proba(X), wanted.predict_proba(X), rtol=1e-8)
+    with pytest.raises(ValueError, match="'kind' has nothing in it in rows whose weight, 'weight', is above zero"):
+        nb.fit_table(weighted.assign(weight=0), "kind", weight="weight")
 
 
 def test_categories_and_classes_that_only_one_part_has():

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -92,6 +93,16 @@ def test_bounds_and_fits_without_them(fit, words):
     assert found.change(0) in found.table()
     assert found.change(0) in found._repr_html_()
     assert ("more rows" in found.table()) == ("<p>" in found._repr_html_()) == bool(words)
+
+
+def test_shares_of_a_row_that_round_to_none():
+    exact, bound = (
+        explain(nb.fit_posterior(nb.NaiveBayes(family), CELLS, LABELS), CELLS[:1])
+        for family in (nb.Bernoulli(), nb.Normal())
+    )
+    for found, words in ((exact, "less than 0.01 more rows would make 1 as probable as 0: "), (bound, "")):
+        near = replace(found.robustness(0), s_star=np.array([0.004]))
+        assert replace(found, robustness=lambda _, near=near: near).change()[: len(words) or None] == words
 
 
 def test_dependence_is_said_to_be_left_out():

@@ -36,7 +36,7 @@ def test_rows_that_repeat_are_warned_of():
     ("arguments", "words"),
     [
         ({"metrics": ["logloss"]}, "no metric 'logloss' .*; did you mean 'log_loss'"),
-        ({"metrics": []}, "no metric ''"),
+        ({"metrics": []}, "a study needs at least one metric of log_loss"),
         ({"sizes": [16, 400]}, "set 'iris' has 105 rows to train on .* fewer than the size 400"),
         ({"splits": 0}, "splits must be a positive int"),
         ({"seed": -1}, "seed must be a whole number"),
