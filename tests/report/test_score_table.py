@@ -1,13 +1,15 @@
 """The table of scores: the best, ties by their probability, names that LaTeX would misread, and failures."""
 
 import re
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
 
 from bayesnb.comparison._differences import difference_of
 from bayesnb.report._score_table import score_table
-from tests.comparison.studies import random_study
+from tests.comparison.studies import METHODS, random_study
 
 
 @pytest.fixture
@@ -68,3 +70,23 @@ def test_the_latex_balances(study):
     assert [text.count(rf"\{rule}") for rule in ("toprule", "midrule", "bottomrule")] == [1, 2, 1]
     rows = [line for line in text.splitlines() if line.endswith(r"\\")]
     assert {line.count("&") for line in rows} == {4}
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_latex_typesets_the_table(tmp_path):
+    if subprocess.run(["kpsewhich", "booktabs.sty"], stdout=subprocess.DEVNULL, check=False).returncode:
+        pytest.skip("LaTeX's package booktabs is not installed")
+    study = random_study()
+    study.methods = [r"50 % \of {K}_a & #1", "~^$", "<full>"]
+    scores = study.scores
+    study.scores = lambda *args: scores(*args).set_axis(study.methods, axis=1)
+    study.losses = lambda name, size, method, metric: random_study().losses(
+        name, size, METHODS[study.methods.index(method)], metric
+    )
+    document = r"\documentclass{article}\usepackage{booktabs}\begin{document}%s\end{document}"
+    (tmp_path / "table.tex").write_text(document % score_table(study), encoding="utf-8")
+    run = subprocess.run(
+        ["pdflatex", "-halt-on-error", "table.tex"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout[-2000:]
+    assert (tmp_path / "table.pdf").stat().st_size > 1000

@@ -115,6 +115,23 @@ def test_tests_of_hypotheses_take_the_scores(study):
     assert_allclose(study.friedman(size=16).ranks.sum(), 6)
 
 
+def test_autorank_and_scikit_posthocs_take_the_scores():
+    """Of six sets, as autorank wants five; their numbers are those of ``friedman``, ``ranks`` and ``wilcoxon``."""
+    autorank = pytest.importorskip("autorank", reason="autorank takes the scores in this test")
+    posthocs = pytest.importorskip("scikit_posthocs", reason="scikit-posthocs takes the scores in this test")
+    sets = {f"{n} rows": (X[:n], Y[:n]) for n in range(125, 149, 4)}
+    study = nb.experiment(sets, ["MLE", "MAP", "full Bayes"], sizes=[16], splits=2)
+    scores, own = study.scores(), study.friedman()
+    ranked = autorank.autorank(scores, order="ascending", force_mode="nonparametric")
+    assert (ranked.omnibus, ranked.pvalue) == ("friedman", pytest.approx(own.p, rel=1e-9))
+    assert_allclose(ranked.rankdf["meanrank"][study.methods], own.ranks, rtol=1e-12)
+    assert_allclose(own.ranks, study.ranks().mean(), rtol=1e-12)
+    pairs = posthocs.posthoc_wilcoxon(scores.melt(), val_col="value", group_col="method", p_adjust="holm")
+    assert_allclose(
+        [pairs.loc[row.method, row.other] for row in study.wilcoxon().itertuples()], study.wilcoxon()["p_holm"]
+    )
+
+
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # ArviZ 0.23 with pandas 3
 def test_arviz_compares_the_methods(study):
     import arviz as az
