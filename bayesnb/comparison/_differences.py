@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.comparison._designs import CROSSED
-from bayesnb.comparison._metrics import BY_ROW, STUDY_METRICS
+from bayesnb.comparison._metrics import BY_ROW, SETS_BY_ROW, STUDY_METRICS
 from bayesnb.comparison._over_sets import OverSets, hierarchical, signed_rank
 from bayesnb.comparison._paired import Difference, Regions, check_rope, corrected, crossed
 from bayesnb.frames._series import Array, DataError, closest
@@ -62,7 +62,7 @@ def difference_of(
     study: Any, data_set: str, size: int, method: str, reference: str | None, metric: str
 ) -> tuple[Difference, Counts]:
     """The difference of two methods on one set; the mean of one method without a reference."""
-    design, by_row = study.design_of(data_set, size), metric in BY_ROW
+    design, by_row = study.design_of(data_set, size), metric in BY_ROW + SETS_BY_ROW
 
     def scores(one: str) -> Array:
         if not by_row:

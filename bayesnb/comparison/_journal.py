@@ -1,8 +1,9 @@
 """The journal of a study: cells under the keys of their contents, appended to two files, or kept in memory.
 
-``cells.jsonl`` has one line a cell. ``losses.bin`` has its losses by test row: log loss and Brier in float32, and one
-byte that is 1 for a wrong prediction. The losses are written before the line that says where they are, so a process
-that is killed leaves whole cells, and at most a line that is cut, which the next one drops.
+``cells.jsonl`` has one line a cell. ``losses.bin`` has its losses by test row: log loss and Brier in float32, one byte
+that is 1 for a wrong prediction, and those of sets of classes in float32. The losses are written before the line that
+says where they are, so a process that is killed leaves whole cells, and at most a line that is cut, which the next one
+drops.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from bayesnb.frames._series import Array, DataError
 
 CELLS, LOSSES, ABOUT, SPLITS, LOCK = "cells.jsonl", "losses.bin", "study.json", "splits.npz", "lock"
 KINDS = "nested", "redrawn"
-ROW_BYTES = 9
+PLAIN, PLAIN_BYTES = 3, 9
+"""Losses of a row without sets of classes, and their bytes."""
 NOTHING = Cell()
 
 
@@ -40,7 +42,7 @@ class Journal:
         self.folder = folder
         self.broken: str | None = None
         self._cells: dict[str, Cell] = {}
-        self._losses: dict[str, Array | tuple[int, int]] = {}
+        self._losses: dict[str, Array | tuple[int, ...]] = {}
         if folder is not None and (folder / CELLS).exists():
             self._read(folder)
 
@@ -52,7 +54,7 @@ class Journal:
             for name in Place._fields:
                 del record[name]
             self._cells[key] = Cell(**record)
-            self._losses[key] = tuple(at)
+            self._losses[key] = tuple(at) if len(at) > 2 else (*at, PLAIN)
 
     def __contains__(self, key: object) -> bool:
         return key in self._cells
@@ -65,15 +67,17 @@ class Journal:
         return self._cells.get(key, otherwise)
 
     def losses(self, key: str) -> Array:
-        """The losses by test row, [3, T]."""
+        """The losses by test row, [3, T], or [6, T] with sets of classes."""
         found = self._losses[key]
         if not isinstance(found, tuple):
             return found
         assert self.folder is not None
-        start, rows = found
-        data = np.fromfile(self.folder / LOSSES, np.uint8, ROW_BYTES * rows, offset=start)
-        losses = data[: 8 * rows].view("<f4").reshape(2, rows)
-        return np.vstack([losses, np.where(np.isnan(losses[0]), np.nan, data[8 * rows :])])
+        start, rows, height = found
+        data = np.fromfile(self.folder / LOSSES, np.uint8, _bytes(rows, height), offset=start)
+        losses, wrong, of_sets = np.split(data, [8 * rows, PLAIN_BYTES * rows])
+        plain = losses.view("<f4").reshape(2, rows)
+        wrong = np.where(np.isnan(plain[0]), np.nan, wrong)
+        return np.vstack([plain, wrong, of_sets.copy().view("<f4").reshape(-1, rows)])
 
     def append(self, found: Sequence[tuple[str, Place, Cell, Array]]) -> None:
         """Add cells, all of them or none; where the folder takes no more, they stay in memory."""
@@ -82,12 +86,14 @@ class Journal:
         if self.folder is None or self.broken:
             return
         start, lines, blobs = _size(self.folder / LOSSES), [], []
-        ends = np.cumsum([start, *(ROW_BYTES * losses.shape[1] for *_, losses in found)]).tolist()
-        for at, (key, place, cell, losses) in zip(ends, found, strict=False):
+        ends = np.cumsum([start, *(_bytes(losses.shape[1], len(losses)) for *_, losses in found)]).tolist()
+        places = {key: (at, losses.shape[1], len(losses)) for at, (key, *_, losses) in zip(ends, found, strict=False)}
+        for key, place, cell, losses in found:
             told = {name: value for name, value in vars(cell).items() if value != getattr(NOTHING, name)}
-            record = {"key": key, **place._asdict(), **told, "losses": [at, losses.shape[1]]}
+            record = {"key": key, **place._asdict(), **told, "losses": places[key]}
             lines.append(json.dumps(record, separators=(",", ":")).encode() + b"\n")
-            blobs.append(losses[:2].astype("<f4").tobytes() + np.nan_to_num(losses[2]).astype(np.uint8).tobytes())
+            plain, wrong, of_sets = losses[:2].astype("<f4"), np.nan_to_num(losses[2]), losses[PLAIN:].astype("<f4")
+            blobs.append(plain.tobytes() + wrong.astype(np.uint8).tobytes() + of_sets.tobytes())
         try:
             for name, content in ((LOSSES, blobs), (CELLS, lines)):
                 with (self.folder / name).open("ab") as file:
@@ -96,7 +102,11 @@ class Journal:
             self.broken = f"{error.strerror} ({self.folder})"
             warn(f"cells can no longer be written: {self.broken}; the rest of the study is in memory only")
             return
-        self._losses |= {key: (at, losses.shape[1]) for at, (key, *_, losses) in zip(ends, found, strict=False)}
+        self._losses |= places
+
+
+def _bytes(rows: int, height: int) -> int:
+    return rows * (PLAIN_BYTES + 4 * (height - PLAIN))
 
 
 @contextmanager

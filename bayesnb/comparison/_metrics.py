@@ -54,7 +54,8 @@ NUM_BINS = 10
 
 
 BY_ROW: tuple[str, ...] = ("log_loss", "brier", "accuracy")
-"""The metrics that are means over rows."""
+SETS_BY_ROW: tuple[str, ...] = ("determinacy", "u65", "u80")
+"""The metrics that are means over rows, and those of sets that are."""
 
 
 def losses_by_row(log_proba: Array, y: Array) -> Array:
@@ -157,7 +158,15 @@ def auc(proba: Array, y: Array) -> Array:
 
 
 def set_scores(sets: Array, y: Array) -> dict[str, float]:
-    """The ``SET_METRICS`` of sets of classes, [N, K], booleans; NaN for the mean of no row.
+    """The ``SET_METRICS`` of sets of classes, [N, K], booleans; NaN for the mean of no row."""
+    one, hits = sets.sum(axis=1) == 1, sets[np.arange(len(y)), y]
+    _, u65, u80 = 1.0 - set_losses_by_row(sets, y)
+    means = one, hits[one], hits[~one], sets.sum(axis=1)[~one], u65, u80
+    return {name: float(part.mean()) if part.size else np.nan for name, part in zip(SET_METRICS, means, strict=True)}
+
+
+def set_losses_by_row(sets: Array, y: Array) -> Array:
+    """One minus the part of each row in the metrics ``SETS_BY_ROW``, [3, N], of sets [N, K].
 
     The discounted accuracy is z = 1/|set| if the set has the true class, and else 0; the utilities are
 
@@ -166,7 +175,6 @@ def set_scores(sets: Array, y: Array) -> dict[str, float]:
     Corani and Zaffalon, JNCC2: the Java implementation of naive credal classifier 2 (2008); Zaffalon, Corani and Maua,
     Evaluating credal classifiers by utility-discounted predictive accuracy (2012).
     """
-    sizes, hits = sets.sum(axis=1), sets[np.arange(len(y)), y]
-    one, z = sizes == 1, hits / sizes
-    means = one, hits[one], hits[~one], sizes[~one], 1.6 * z - 0.6 * z**2, 2.2 * z - 1.2 * z**2
-    return {name: float(part.mean()) if part.size else np.nan for name, part in zip(SET_METRICS, means, strict=True)}
+    sizes = sets.sum(axis=1)
+    z = sets[np.arange(len(y)), y] / sizes
+    return 1.0 - np.stack([sizes == 1, 1.6 * z - 0.6 * z**2, 2.2 * z - 1.2 * z**2])

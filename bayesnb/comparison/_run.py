@@ -123,7 +123,8 @@ def _scored(data: DataSet, split: Split, place: Place, answer: Answer, s: float 
     else:
         log_proba, fit_seconds, sets = answer.value
         ((cell, losses),) = score(np.asarray(log_proba)[None], y, data.num_classes)
-        cell = cell if s is None or cell.failed else score_sets(cell, sets, y, s)
+        if s is not None and not cell.failed:
+            cell, losses = score_sets((cell, losses), sets, y, s)
     missing = _classes_missing(data, split, place.size)
     return replace(cell, classes_missing=missing, seconds=answer.seconds, fit_seconds=fit_seconds), losses
 
@@ -166,7 +167,7 @@ def _run_closed(
             reason = together.failed.get((n, g))
             cell, losses = scored[n * len(some) + g] if reason is None else failed(reason, len(y))
             if s is not None and not cell.failed:
-                cell = score_sets(cell, _predict(*alone[place])[2], y, s)  # of a fit of its own
+                cell, losses = score_sets((cell, losses), _predict(*alone[place])[2], y, s)  # of a fit of its own
             times: Any = {"seconds": seconds / len(wanted), "fit_seconds": together.seconds / len(wanted)}
             exact: Any = {name: float(table[n, g]) for name, table in together.exact.items()}
             found.append((place, replace(cell, classes_missing=missing[place.size], **times, **exact), losses))

@@ -69,7 +69,7 @@ def keys_of(
     data: DataSet, split: Split, size: int, methods: Sequence[Contestant], seed: int, s: float | None = None
 ) -> list[str]:
     """For each method 32 hex digits that follow from rows, labels, split, size and method, and from s of its sets."""
-    common = hashlib.blake2b(b"cell 2" if s is None else f"cell 2 sets {s}".encode(), digest_size=16)
+    common = hashlib.blake2b(b"cell 2" if s is None else f"cell 3 sets {s}".encode(), digest_size=16)
     common.update(data.fingerprint)
     for rows in (split.train[:size], split.test):
         common.update(rows.astype("<i8").tobytes() + b"|")
@@ -82,7 +82,10 @@ def keys_of(
 
 
 Scored = tuple[Cell, Array]
-"""A cell, and the losses by row, [3, T] in the order of ``BY_ROW``: that of the accuracy is 1 for a wrong class."""
+"""A cell, and the losses by row in the order of ``BY_ROW``, [3, T]: that of the accuracy is 1 for a wrong class.
+
+With sets [6, T]: those of ``SETS_BY_ROW`` follow.
+"""
 
 
 def failed(reason: str, num_rows: int) -> Scored:
@@ -122,12 +125,15 @@ def score(log_proba: Array, y: Array, num_classes: int) -> list[Scored]:
     return [cells[f] for f in range(len(cells))]
 
 
-def score_sets(cell: Cell, sets: Array | str, y: Array, s: float) -> Cell:
+def score_sets(scored: Scored, sets: Array | str, y: Array, s: float) -> Scored:
     """The cell with the scores of sets of classes [T, K], or with the reason why there are none."""
+    cell, losses = scored
     if isinstance(sets, str):
-        return replace(cell, undefined=cell.undefined | dict.fromkeys(metrics.SET_METRICS, sets), pseudo_rows=s)
+        undefined = cell.undefined | dict.fromkeys(metrics.SET_METRICS, sets)
+        return replace(cell, undefined=undefined, pseudo_rows=s), losses
     found = metrics.set_scores(sets, y)
     values = {name: value for name, value in found.items() if not np.isnan(value)}
     none = "no set has one class" if values["determinacy"] == 0 else "every set has one class"
     undefined = {name: none for name in found if name not in values}
-    return replace(cell, values=cell.values | values, undefined=cell.undefined | undefined, pseudo_rows=s)
+    cell = replace(cell, values=cell.values | values, undefined=cell.undefined | undefined, pseudo_rows=s)
+    return cell, np.vstack([losses, metrics.set_losses_by_row(sets, y)])

@@ -12,7 +12,7 @@ import pandas as pd
 from bayesnb.comparison._designs import Design, Split
 from bayesnb.comparison._differences import differences
 from bayesnb.comparison._journal import Journal
-from bayesnb.comparison._metrics import BY_ROW, LOG_SMALLEST, STUDY_METRICS
+from bayesnb.comparison._metrics import BY_ROW, LOG_SMALLEST, SET_METRICS, SETS_BY_ROW, STUDY_METRICS
 from bayesnb.comparison._over_sets import Friedman, friedman, wilcoxon
 from bayesnb.comparison._run import Plan
 from bayesnb.comparison._scored_cells import Cell, Place
@@ -116,16 +116,16 @@ class Experiment:
         names = (*Place._fields, "metric", "value", "status", "reason", "key", "classes_missing", *NUMBERS)
         return pd.DataFrame(rows, columns=names).astype(dict.fromkeys(("value", *NUMBERS), float))
 
-    def scores(self, metric: str = "log_loss", size: int | None = None) -> pd.DataFrame:
+    def scores(self, metric: str | None = None, size: int | None = None) -> pd.DataFrame:
         """The mean over splits, sets x methods, as autorank, scikit-posthocs and baycomp take it.
 
         NaN for a method that failed on some split of a set: the mean of the others would be of easier splits.
 
         Args:
-            metric: One of those of the study.
+            metric: One of those of the study, by default its first.
             size: Of training sets; by default the largest of each set. Sets that do not have it are left out.
         """
-        self._require_metric(metric)
+        metric = self._metric(metric)
         frame = self.frame()
         sizes = {name: self.sizes(name)[-1] if size is None else size for name in self.sets}
         frame = frame[(frame["metric"] == metric) & (frame["size"] == frame["data_set"].map(sizes))]
@@ -134,7 +134,7 @@ class Experiment:
         means = frame.groupby(["data_set", "method"])["value"].agg(lambda values: values.mean(skipna=False)).unstack()
         return means.reindex(index=[name for name in self.sets if name in means.index], columns=self.methods)
 
-    def ranks(self, metric: str = "log_loss", size: int | None = None, failures: str = "worst") -> pd.DataFrame:
+    def ranks(self, metric: str | None = None, size: int | None = None, failures: str = "worst") -> pd.DataFrame:
         """The rank of each method on each set, from 1 for the best; those of equal scores are averaged.
 
         Args:
@@ -143,6 +143,7 @@ class Experiment:
         """
         if failures not in ("worst", "nan"):
             raise DataError(f"failures must be 'worst' or 'nan', got {failures!r}")
+        metric = self._metric(metric)
         scores = self.scores(metric, size)
         up, option = not STUDY_METRICS[metric].higher_is_better, "bottom" if failures == "worst" else "keep"
         return scores.rank(axis=1, ascending=up, na_option=option)
@@ -150,16 +151,20 @@ class Experiment:
     def losses(self, data_set: str, size: int, method: str, metric: str = "log_loss") -> Array:
         """The loss of each split on each test row, [R, T]: in nats, squared errors, or 1 for a wrong prediction.
 
-        Rows of a split that failed are NaN. In a crossed design a column is one test row.
+        Of sets of classes: 1 less the utility, or 1 for a set of more than one class. Rows of a split that failed, and
+        of a method without sets, are NaN. In a crossed design a column is one test row.
         """
-        if metric not in BY_ROW:
-            raise DataError(f"'{metric}' is no mean over test rows; {', '.join(BY_ROW)} are")
+        kept = (*BY_ROW, *(name for name in SETS_BY_ROW if {*self.metrics} & {*SET_METRICS}))
+        if metric not in kept:
+            raise DataError(f"'{metric}' is no mean over test rows of this study; {', '.join(kept)} are")
         splits = self._of(data_set).splits(size)
         losses = np.full((len(splits), len(splits[0].test)), np.nan)
         for number in range(len(splits)):
             key = self.keys.get(Place(data_set, number, size, method))
             if key is not None and key in self.journal:
-                losses[number] = self.journal.losses(key)[BY_ROW.index(metric)]
+                found = self.journal.losses(key)
+                if kept.index(metric) < len(found):  # a method may have no sets
+                    losses[number] = found[kept.index(metric)]
         return losses
 
     def values(self, data_set: str, size: int, method: str, metric: str = "log_loss") -> Array:
@@ -204,7 +209,7 @@ class Experiment:
         self,
         reference: str,
         rope: float = 0.01,
-        metric: str = "log_loss",
+        metric: str | None = None,
         size: int | None = None,
         over: str = "signed rank",
         seed: int = 0,
@@ -220,7 +225,7 @@ class Experiment:
         Args:
             reference: One of the methods.
             rope: Up to this difference two methods are equal in practice.
-            metric: One of those of the study.
+            metric: One of those of the study, by default its first.
             size: Of training sets; by default each.
             over: How sets are put together: "signed rank", or "hierarchical", which weighs sets by their errors and
                 samples by NUTS, in seconds for each method and size.
@@ -236,26 +241,27 @@ class Experiment:
             >>> found[["data_set", "method", "estimator"]].values.tolist()[-2:]
             [['wine', 'full Bayes', 'crossed'], ['all sets', 'full Bayes', 'Bayesian signed rank']]
         """
-        self._require_metric(metric)
+        metric = self._metric(metric)
         return differences(self, reference, rope=rope, metric=metric, size=size, over=over, seed=seed)
 
-    def wilcoxon(self, metric: str = "log_loss", size: int | None = None) -> pd.DataFrame:
+    def wilcoxon(self, metric: str | None = None, size: int | None = None) -> pd.DataFrame:
         """Wilcoxon's signed-rank test of each pair of methods over sets, p and p with Holm's correction."""
         return wilcoxon(self.scores(metric, size))
 
-    def friedman(self, metric: str = "log_loss", size: int | None = None) -> Friedman:
+    def friedman(self, metric: str | None = None, size: int | None = None) -> Friedman:
         """Friedman's test that all methods rank alike over sets: ``statistic``, ``p`` and the mean ``ranks``."""
+        metric = self._metric(metric)
         return friedman(self.scores(metric, size), higher_is_better=STUDY_METRICS[metric].higher_is_better)
 
     def to_latex(
-        self, path: str | Path | None = None, metric: str = "log_loss", size: int | None = None, rope: float = 0.01
+        self, path: str | Path | None = None, metric: str | None = None, size: int | None = None, rope: float = 0.01
     ) -> str:
         """The mean scores as a table of LaTeX's package booktabs, written to ``path`` if there is one.
 
         The best of each set is bold. A star marks those that are more probably equal to it, to within ``rope``, than
         not; the note below the table says by which estimator.
         """
-        text = score_table(self, metric, size, rope)
+        text = score_table(self, self._metric(metric), size, rope)
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
@@ -263,7 +269,7 @@ class Experiment:
     def plot(
         self,
         path: str | Path | None = None,
-        metric: str = "log_loss",
+        metric: str | None = None,
         reference: str | None = None,
         size: int | None = None,
         rope: float = 0.01,
@@ -282,7 +288,7 @@ class Experiment:
         Returns:
             The figure, of matplotlib.
         """
-        self._require_metric(metric)
+        metric = self._metric(metric)
         if reference is None:
             figure = draw_curves(self, metric)
         else:
@@ -303,9 +309,11 @@ class Experiment:
             raise DataError(f"there is no set '{data_set}' among {', '.join(self.sets)}{closest(data_set, self.sets)}")
         return self.designs[data_set]
 
-    def _require_metric(self, metric: str) -> None:
+    def _metric(self, metric: str | None) -> str:
+        metric = self.metrics[0] if metric is None else metric
         if metric not in self.metrics:
             raise DataError(f"the study has the metrics {', '.join(self.metrics)}, not '{metric}'")
+        return metric
 
     def _all_sizes(self) -> str:
         return ", ".join(map(str, sorted({size for name in self.sets for size in self.sizes(name)})))

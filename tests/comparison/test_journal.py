@@ -36,6 +36,16 @@ def test_cells_of_a_folder_come_back_bit_for_bit(tmp_path):
     assert not (tmp_path / "lock").exists()
 
 
+def test_losses_of_sets_come_back_beside_those_without(tmp_path):
+    of_sets = np.vstack([LOSSES, [[0.0, 1.0], [0.35, 1.0], [0.2, 1.0]]])
+    with open_journal(tmp_path, ABOUT) as journal:
+        journal.append([(*entry(0)[:3], of_sets), entry(1)])
+        journal.append([(*entry(2)[:3], of_sets)])
+    for found in (journal, Journal(tmp_path)):
+        for number, losses in enumerate((of_sets, LOSSES, of_sets)):
+            assert_array_equal(found.losses(f"{number:032x}"), losses.astype(np.float32))
+
+
 def test_a_cell_takes_at_most_300_bytes_and_9_a_test_row(tmp_path):
     with open_journal(tmp_path, ABOUT) as journal:
         journal.append([entry(0)])

@@ -97,7 +97,13 @@ def test_sets_of_classes_are_those_of_a_fit_of_its_own(tmp_path):
     assert_allclose(own, plain.frame().set_index(["split", "method"])["value"].sort_index())
     assert "Mean u65 (s = 0.5) of 1 splits" in study.to_latex(metric="u65")
     assert "Without a value: 'MLE', 'MAP'" in study.to_latex(metric="u65")
-    same(nb.load_experiment(tmp_path), study)
+    again = nb.load_experiment(tmp_path)
+    same(again, study)
+    for metric in ("determinacy", "u65"):
+        for method in fits:
+            losses = again.losses("mixed", 40, method, metric)
+            assert_allclose(1.0 - losses.mean(axis=1), frame.loc[(0, method, metric), "value"], rtol=1e-6)
+        assert np.isnan(again.losses("mixed", 40, "MLE", metric)).all()
     only = nb.experiment("iris", ["MLE"], [20], 1, "u80")
     assert "Without a value: 'MLE'" in only.to_latex(metric="u80")
 

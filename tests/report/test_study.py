@@ -110,6 +110,21 @@ def test_differences_from_a_reference(study):
         study.differences("MLE", metric="accuracy")
 
 
+def test_the_utility_of_sets_has_an_interval_where_all_splits_share_test_rows():
+    """As the accuracy has: where every set has one class, at s = 0, they are equal."""
+    metrics = ("accuracy", "u65", "determinacy")
+    none, some = (nb.experiment(["wine"], ["full Bayes", "tempered"], [32], 8, metrics, s=s) for s in (0, 0.5))
+    plain, utility = none.differences("full Bayes"), none.differences("full Bayes", metric="u65")
+    about = ["mean", "low", "high", "p_worse", "estimator"]
+    assert plain["metric"].item() == "accuracy"  # the first of the study
+    assert plain[about].round(5).equals(utility[about].round(5))
+    (found,) = some.differences("full Bayes", metric="u65").itertuples()
+    scores = some.scores("u65").loc["wine"]
+    assert_allclose(found.mean, scores["tempered"] - scores["full Bayes"], atol=1e-6)
+    assert (found.estimator, found.low < found.mean < found.high) == ("crossed", True)
+    assert some.scores("determinacy").loc["wine", "full Bayes"] < 1
+
+
 def test_tests_of_hypotheses_take_the_scores(study):
     assert study.wilcoxon(size=16)["p"].shape == (3,)
     assert_allclose(study.friedman(size=16).ranks.sum(), 6)
