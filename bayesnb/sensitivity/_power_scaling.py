@@ -23,8 +23,10 @@ import jax.numpy as jnp
 from bayesnb.arrays._placement import Array
 from bayesnb.families import Bernoulli, Binomial, Categorical, Multinomial, Normal, NormalKnownVariance, Poisson
 from bayesnb.families._categorical import EndToEnd
+from bayesnb.families._multivariate_normal import MultivariateNormal
 from bayesnb.families._tied_columns import TiedColumns
 from bayesnb.numerics import _dirichlet as dirichlet
+from bayesnb.numerics._covariances import proper, variances
 
 POINTS, REACH = 512, 14.0
 """Of a parameter's grid, which reaches so many standard deviations of its logit, logarithm or inverse sine."""
@@ -92,7 +94,8 @@ Marginals = dict[str, tuple[Kind, tuple[Array, ...]]]
 def _refuse(family: Any, _: Any = None) -> Any:
     raise ValueError(
         f"{type(family).__name__} has no prior whose power is another such prior: power-scaling takes Bernoulli, "
-        "Binomial, Categorical, Multinomial, Normal, NormalKnownVariance and Poisson blocks, without tied columns"
+        "Binomial, Categorical, Multinomial, MultivariateNormal, Normal, NormalKnownVariance and Poisson blocks, "
+        "without tied columns"
     )
 
 
@@ -139,6 +142,15 @@ def _(family: Any, alpha: Array) -> Any:
     return family._replace(strength=alpha * family.strength, shape=shape, rate=alpha * family.rate)
 
 
+@scale_prior.register(MultivariateNormal)
+def _(family: Any, alpha: Array) -> Any:
+    # the density has |covariance|^-((df + D + 1) / 2) of the D columns that vary, and a factor ^-1/2 for each mean
+    prior = family.prior
+    exponent = prior.marginal_df + prior.varying.sum(axis=1) + 1.0 + len(family.loc) // len(family.scale)
+    df = family.df + (alpha - 1.0) * exponent
+    return family._replace(strength=alpha * family.strength, df=df, scale=alpha * family.scale)
+
+
 @scale_prior.register(NormalKnownVariance)
 def _(family: Any, alpha: Array) -> Any:
     return family._replace(scale=family.scale / jnp.sqrt(alpha))
@@ -179,6 +191,17 @@ def _(family: Any) -> Marginals:
         "loc": (student, (2.0 * shape, loc, jnp.sqrt(rate / (shape * strength)))),
         "variance": (inverse_gamma, of_variance),
     }
+
+
+@marginals.register(MultivariateNormal)
+def _(family: Any) -> Marginals:
+    """Of a covariance its diagonal: each variance has an inverse Gamma distribution."""
+    prior = family.prior
+    scale = variances(proper(prior.scale, prior.varying))
+    freedom = jnp.broadcast_to((prior.marginal_df - prior.varying.sum(axis=1) + 1.0)[:, None], scale.shape)
+    spread = jnp.sqrt(scale / (freedom * prior.strength[:, None]))
+    of_loc = jnp.broadcast_to(freedom, spread.shape), prior.loc, spread
+    return {"loc": (student, of_loc), "covariance": (inverse_gamma, (0.5 * freedom, 0.5 * scale))}
 
 
 @marginals.register(NormalKnownVariance)

@@ -78,12 +78,13 @@ def prior_sensitivity(
     The numbers are those of ArviZ's ``psense`` and of priorsense, without Monte Carlo error: how far a parameter's
     posterior moves when its prior, or the likelihood, counts twice as much, by its cumulative Jensen-Shannon distance.
     From .05 the prior matters: beside a weak likelihood it is a strong prior, else the two are in conflict. A uniform
-    prior has 0. The numbers depend on the parameter: of a Normal they are those of the variance. Kallioinen et al.,
-    Detecting and diagnosing prior and likelihood sensitivity with power-scaling (2024).
+    prior has 0. The numbers depend on the parameter: of a Normal they are those of the variance, of a covariance those
+    of its diagonal. Kallioinen et al., Detecting and diagnosing prior and likelihood sensitivity with power-scaling
+    (2024).
 
     Args:
         post: An exact posterior, or an estimator or pipeline with one, of Bernoulli, Binomial, Categorical,
-            Multinomial, Normal, NormalKnownVariance and Poisson blocks.
+            Multinomial, MultivariateNormal, Normal, NormalKnownVariance and Poisson blocks.
         X: Rows: instead, which prior carries their predictions: d log p(k | x) / d log2 alpha, where alpha is the power
             of a column's prior, [N, K, F] by block, and of the class probabilities, ``class_probs`` [N, K].
         num_draws: S. ArviZ's numbers fall with the number of draws, as their range widens: these are those of so many.

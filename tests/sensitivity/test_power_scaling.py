@@ -133,6 +133,58 @@ def test_a_normal_of_known_variance():
         assert_allclose(table["x_loc"], expected, rtol=2e-3)
 
 
+def of_covariance(kind, X):
+    return nb.fit_posterior(nb.NaiveBayes(nb.MultivariateNormal(kind, df=6.0)), X, np.arange(len(X)) % 3)
+
+
+def correlated(columns=3):
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(60, columns)) @ rng.normal(size=(columns, columns)) + np.arange(60)[:, None] % 3
+
+
+@pytest.mark.parametrize("kind", ["full", "shared"])
+def test_a_covariance(kind):
+    """The density of its scaled prior, and its marginals, whose distribution functions are uniform at draws."""
+    post, alpha = of_covariance(kind, correlated()), 1.7
+    family, draws = post.prior.families["x"], post.sample(jax.random.key(0), 4000)
+    priors = family, interpret(scale_prior, family, np.array(alpha))
+
+    def density(family, n):
+        data = {site: value[n] for site, value in draws.items() if site != "class_probs"}
+        with jax.numpy_rank_promotion("allow"):  # NumPyro's own distribution promotes ranks
+            return float(log_density(lambda: family.params("x"), (), {}, data)[0])
+
+    rest = [density(priors[1], n) - alpha * density(priors[0], n) for n in range(4)]
+    assert_allclose(rest, rest[0], rtol=2e-4)
+    drawn = {"loc": draws["x_loc"], "covariance": draws["x_covariance"].diagonal(axis1=-2, axis2=-1)}
+    for site, (kind_of, params) in marginals(post.model.families["x"]).items():
+        expected = SCIPY[kind_of](*(np.asarray(table, float) for table in params))
+        found = drawn[site].reshape(4000, *params[0].shape)
+        below = expected.cdf(found)  # uniform
+        assert (abs(below.mean(axis=0) - 0.5) < 5 / np.sqrt(12 * 4000)).all()
+        assert_allclose(below.var(axis=0), 1 / 12, rtol=0.1)
+
+
+def test_a_covariance_of_one_column_is_a_variance():
+    x, y = correlated(1), np.arange(60) % 3
+    normal = nb.Normal(loc=0.3, strength=2.0, shape=1.5, rate=0.7)
+    block = nb.MultivariateNormal(loc=[0.3], strength=2.0, df=3.0, scale=[[1.4]])
+    one, other = (nb.prior_sensitivity(nb.fit_posterior(nb.NaiveBayes(f), x, y)) for f in (normal, block))
+    for way in ("prior", "likelihood"):
+        expected, found = getattr(one, way), getattr(other, way)
+        assert_allclose(found["x_loc"], expected["x_loc"], rtol=1e-6)
+        assert_allclose(found["x_covariance"], expected["x_variance"], rtol=1e-6)
+
+
+def test_a_constant_column_changes_nothing_for_the_others():
+    x = correlated()
+    model = nb.NaiveBayes(nb.MultivariateNormal(df=7.0))  # of which a constant column takes one
+    wide = nb.fit_posterior(model, np.insert(x, 1, 2.0, axis=1), np.arange(60) % 3)
+    found, expected = nb.prior_sensitivity(wide).prior, nb.prior_sensitivity(of_covariance("full", x)).prior
+    for site in ("x_loc", "x_covariance"):
+        assert_allclose(np.delete(found[site], 1, axis=1), expected[site], rtol=1e-6)
+
+
 def test_other_families_are_refused_by_name():
     with pytest.raises(ValueError, match="Histogram has no prior whose power"):
         scale_prior(nb.Histogram(), jnp.ones(()))

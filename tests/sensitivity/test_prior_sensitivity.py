@@ -61,6 +61,23 @@ def test_only_the_scaled_column_carries_a_prediction_as_a_refit_says():
         assert_allclose(found[block].sum(axis=2), (moved[0] - moved[1]) / (2 * step), atol=2e-6)
 
 
+@pytest.mark.parametrize("covariance", ["full", "shared"])
+def test_the_prior_of_a_covariance_carries_a_prediction_as_a_refit_says(covariance):
+    x, y = X["n"], rows()[1]
+    post = nb.fit_posterior(nb.NaiveBayes(nb.MultivariateNormal(covariance)), rows()[0]["n"], y)
+    family, step = post.prior.families["x"], 1e-5
+    up, down = (
+        nb.fit_posterior(
+            replace_family(post.prior, "x", interpret(scale_prior, family, np.array(2.0 ** (sign * step)))),
+            statistics=post.statistics,
+        ).predict_log_proba(x)
+        for sign in (1, -1)
+    )
+    found = nb.prior_sensitivity(post, x)
+    assert found["x"].shape == (5, 3, 1)
+    assert_allclose(found["x"][:, :, 0], (up - down) / (2 * step), rtol=1e-5, atol=2e-6)
+
+
 def replace_family(model, block, family):
     return model.with_hyperparameters({**model.families, block: family}, model.class_concentration)
 
