@@ -95,7 +95,7 @@ def _refuse(family: Any, _: Any = None) -> Any:
     raise ValueError(
         f"{type(family).__name__} has no prior whose power is another such prior: power-scaling takes Bernoulli, "
         "Binomial, Categorical, Multinomial, MultivariateNormal, Normal, NormalKnownVariance and Poisson blocks, "
-        "without tied columns"
+        "without tied columns; nb.robustness takes others as well"
     )
 
 
