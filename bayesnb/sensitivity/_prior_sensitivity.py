@@ -86,7 +86,8 @@ def prior_sensitivity(
         post: An exact posterior, or an estimator or pipeline with one, of Bernoulli, Binomial, Categorical,
             Multinomial, MultivariateNormal, Normal, NormalKnownVariance and Poisson blocks.
         X: Rows: instead, which prior carries their predictions: d log p(k | x) / d log2 alpha, where alpha is the power
-            of a column's prior, [N, K, F] by block, and of the class probabilities, ``class_probs`` [N, K].
+            of the prior of a column, or of a whole MultivariateNormal, [N, K, F] by block, and of the class
+            probabilities, ``class_probs`` [N, K].
         num_draws: S. ArviZ's numbers fall with the number of draws, as their range widens: these are those of so many.
 
     Raises:

@@ -46,7 +46,7 @@ QUESTIONS = {
     ("family", "x", "powers"),
     [
         (nb.NormalKnownVariance(), NUMBERS, True),
-        (nb.MultivariateNormal(), NUMBERS, False),
+        (nb.MultivariateNormal(), NUMBERS, True),
         (TiedBernoulli(columns=(0, 0, 1, 1)), np.minimum(X, 1), False),
     ],
     ids=["known variance", "full covariance", "tied columns"],
