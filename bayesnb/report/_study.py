@@ -154,7 +154,7 @@ class Experiment:
         Of sets of classes: 1 less the utility, or 1 for a set of more than one class. Rows of a split that failed, and
         of a method without sets, are NaN. In a crossed design a column is one test row.
         """
-        kept = (*BY_ROW, *(name for name in SETS_BY_ROW if {*self.metrics} & {*SET_METRICS}))
+        kept = BY_ROW + SETS_BY_ROW if {*self.metrics} & {*SET_METRICS} else BY_ROW
         if metric not in kept:
             raise DataError(f"'{metric}' is no mean over test rows of this study; {', '.join(kept)} are")
         splits = self._of(data_set).splits(size)

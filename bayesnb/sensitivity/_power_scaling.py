@@ -196,11 +196,10 @@ def _(family: Any) -> Marginals:
 @marginals.register(MultivariateNormal)
 def _(family: Any) -> Marginals:
     """Of a covariance its diagonal: each variance has an inverse Gamma distribution."""
-    prior = family.prior
-    scale = variances(proper(prior.scale, prior.varying))
-    freedom = jnp.broadcast_to((prior.marginal_df - prior.varying.sum(axis=1) + 1.0)[:, None], scale.shape)
-    spread = jnp.sqrt(scale / (freedom * prior.strength[:, None]))
-    of_loc = jnp.broadcast_to(freedom, spread.shape), prior.loc, spread
+    scale = variances(proper(family.scale, family.prior.varying))
+    freedom = jnp.broadcast_to((family.df - family.loc.shape[1] + 1.0)[:, None], scale.shape)
+    spread = jnp.sqrt(scale / (freedom * family.strength[:, None]))
+    of_loc = jnp.broadcast_to(freedom, spread.shape), family.loc, spread
     return {"loc": (student, of_loc), "covariance": (inverse_gamma, (0.5 * freedom, 0.5 * scale))}
 
 

@@ -46,6 +46,15 @@ def test_losses_of_sets_come_back_beside_those_without(tmp_path):
             assert_array_equal(found.losses(f"{number:032x}"), losses.astype(np.float32))
 
 
+def test_a_line_without_the_number_of_losses_has_three(tmp_path):
+    with open_journal(tmp_path, ABOUT) as journal:
+        journal.append([entry(0)])
+    lines = (tmp_path / "cells.jsonl").read_text()
+    assert '"losses":[0,2,3]' in lines
+    (tmp_path / "cells.jsonl").write_text(lines.replace("[0,2,3]", "[0,2]"))
+    assert_array_equal(Journal(tmp_path).losses(f"{0:032x}"), LOSSES.astype(np.float32))
+
+
 def test_a_cell_takes_at_most_300_bytes_and_9_a_test_row(tmp_path):
     with open_journal(tmp_path, ABOUT) as journal:
         journal.append([entry(0)])
