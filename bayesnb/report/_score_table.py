@@ -73,8 +73,8 @@ def score_table(
     if not latex:
         return f"{table.to_html(index=False, escape=False)}<p>{escape(note)}</p>"
     lines = table.to_latex(index=False, escape=False, column_format="lr" + "r" * scores.shape[1]).splitlines()
-    last = [rf"\multicolumn{{{len(names)}}}{{p{{.95\linewidth}}}}{{\footnotesize {_plain(note, latex)}}}", lines[-1]]
-    return "\n".join([r"% needs \usepackage{booktabs}", *lines[:-3], r"\midrule", *lines[-3:-1], *last, ""])
+    below = rf"\par\smallskip{{\footnotesize {_plain(note, latex)}\par}}"  # within the table it would widen a column
+    return "\n".join([r"% needs \usepackage{booktabs}", *lines[:-3], r"\midrule", *lines[-3:], below, ""])
 
 
 def _plain(text: Any, latex: bool) -> str:
