@@ -184,12 +184,14 @@ class Explanation:
         level = f", {self.level:.3g} intervals" if self.level else ""
         parts = [*self.parts(row, count, of), total]
         width = max(len(part.label) for part in parts)
-        text = [f"{self.class_names[k]} against {self.class_names[self.against]}, row {row} [nats]{level}"]
+        one, only = self.class_names[k], len(self.class_names) == 1
+        odds = f"{one}, the only class" if only else f"{one} against {self.class_names[self.against]}"
+        text = [f"{odds}, row {row} [nats]{level}"]
         for part in parts:
             ends = "" if math.isnan(part.low) else f"  [{part.low:+.3f}, {part.high:+.3f}]"
             text.append(f"  {part.label:{width}}  {part.log_odds:+9.3f}{ends}")
-        alone = "" if len(self.class_names) == 2 else " of the two"
-        text.append(f"  P({self.class_names[k]}){alone} = {scipy.special.expit(total.log_odds):.4g}")
+        alone = " of the two" if len(self.class_names) > 2 else ""
+        text.append(f"  P({one}){alone} = {1.0 if only else scipy.special.expit(total.log_odds):.4g}")
         change = self.change(row)
         return "\n".join([*text, *([f"  {change}"] if change else [])])
 

@@ -240,6 +240,7 @@ def test_no_rows_and_one_class():
     assert explain(FIT, FLAGS[:0]).contributions.shape == (0, 2, 2)
     alone = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), FLAGS, np.zeros(8, int))
     assert_array_equal(explain(alone, FLAGS).log_odds, 0)
+    assert [*explain(alone, FLAGS).table().split("\n")][::3] == ["0, the only class, row 0 [nats]", "  P(0) = 1"]
     assert explain(FIT, FLAGS[:0]).to_frame().shape == explain(alone, FLAGS).to_frame().shape == (0, 8)
     assert explain(FIT, FLAGS[:0])._repr_html_().startswith("<pre>Explanation(0 rows, 2 classes, 2 features)</pre>")
     assert "log odds" in explain(alone, FLAGS)._repr_html_()
