@@ -25,6 +25,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     JAX_DISABLE_MOST_OPTIMIZATIONS=0 compiles as for users, numba's loops as well.
     """
+    # batched LAPACK of jaxlib 0.10 waits for ever where as many solves run at once as XLA has threads
+    os.environ.setdefault("NPROC", "16")
     if os.environ.get("JAX_DISABLE_MOST_OPTIMIZATIONS") != "0":
         old = jax.__version_info__ < (0, 11)  # newer XLA lacks the flag; with it, level 0 computes NaN
         jax.config.update("jax_disable_most_optimizations", not old)
@@ -46,13 +48,15 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 10, 10)  # traces are many small objects, and JAX adds its own work to each round
 
 
-MUCH_MEMORY, ROOM = 1.6e9, 3e8
-"""Bytes of a process, and those for which more are worth clearing what JAX compiled: about one million a function."""
+ROOM = 3e8
+"""Bytes for which it is worth to clear what JAX compiled, about one million a function."""
 
 
 @pytest.fixture(scope="session")
 def _most_memory():
-    return [MUCH_MEMORY]
+    """Bytes that a process may hold: a quarter of the machine's for all of them, but no fewer than these."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    return [max(1.6e9, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / (4 * workers))]
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +70,7 @@ def _few_compiled_functions(_most_memory):
         jax.clear_caches()
         gc.collect()
         ctypes.CDLL(None).malloc_trim(0)
-        _most_memory[0] = max(MUCH_MEMORY, _resident() + ROOM)
+        _most_memory[0] = max(_most_memory[0], _resident() + ROOM)
 
 
 def _resident() -> int:
