@@ -82,7 +82,8 @@ READERS = {
     "Dask": dask,
 }
 QUIET = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # of what they lean on
-ENGINES = [*READERS][:3] + [pytest.param(name, marks=[pytest.mark.slow, QUIET]) for name in [*READERS][3:]]
+FAST, OTHERS = [*READERS][:3], [*READERS][3:]
+ENGINES = FAST + [pytest.param(name, marks=[pytest.mark.slow, QUIET]) for name in OTHERS]
 """Those that take long are slow; Spark has tests of its own, as a session takes a minute."""
 
 

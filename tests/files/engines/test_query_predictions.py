@@ -1,4 +1,6 @@
 import gc
+from functools import cache
+from itertools import product
 from math import inf, nan
 
 import numpy as np
@@ -10,7 +12,7 @@ from scipy.stats import norm
 
 import bayesnb as nb
 from bayesnb.files.engines._queries import as_lazy, run
-from tests.files.engines.tables import ENGINES, QUIET, make_table, query
+from tests.files.engines.tables import ENGINES, FAST, OTHERS, QUIET, make_table, query
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of columns that are left out
 
@@ -45,19 +47,33 @@ def answers(clf, rows, engine, folder, **options):
     return run(as_lazy(found)).sort_by("id")
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(
-    ("chosen", "options"),
-    [
-        (LIKELIHOODS, {}),
-        (LIKELIHOODS | {"gaps": "histogram", "chosen": "normal"}, {"temper": False}),
-        (LIKELIHOODS, {"temper": True, "class_prior": {"a": 0.2, "bé": 0.3, "c'": 0.5}}),
-        (LIKELIHOODS | {"gaps": "histogram", "chosen": "normal"}, {"temper": "per_feature"}),
-        ({"*": "skip", "events": nb.Poisson()}, {"method": "empirical"}),
-    ],
-)
-def test_predictions_are_those_in_memory(engine, chosen, options, table, new, tmp_path):
-    clf = fit(table, chosen | ({"many": "skip"} if engine == "Dask" else {}), **options)
+CHOICES = [
+    (LIKELIHOODS | {"gaps": "histogram", "chosen": "normal"}, {"temper": "per_feature"}),
+    (LIKELIHOODS, {}),
+    (LIKELIHOODS | {"gaps": "histogram", "chosen": "normal"}, {"temper": False}),
+    (LIKELIHOODS, {"temper": True, "class_prior": {"a": 0.2, "bé": 0.3, "c'": 0.5}}),
+    ({"*": "skip", "events": nb.Poisson()}, {"method": "empirical"}),
+]
+
+
+@pytest.fixture(scope="module")
+def chosen_fit(table):
+    """The fit of a choice, once for all engines."""
+    return cache(lambda number, **left_out: fit(table, CHOICES[number][0] | left_out, **CHOICES[number][1]))
+
+
+def choices():
+    """Each choice in each engine. SQLFrame and Dask take seconds for each: all but the first run with ``-m fuzz``."""
+    for engine, number in product(FAST, range(len(CHOICES))):
+        yield pytest.param(engine, number, marks=[] if number == 0 or engine == "polars" else pytest.mark.slow)
+    for engine, number in product(OTHERS, range(len(CHOICES))):
+        rare = number > 0 and engine in ("SQLFrame", "Dask")
+        yield pytest.param(engine, number, marks=[pytest.mark.fuzz if rare else pytest.mark.slow, QUIET])
+
+
+@pytest.mark.parametrize(("engine", "number"), list(choices()))
+def test_predictions_are_those_in_memory(engine, number, chosen_fit, new, tmp_path):
+    clf = chosen_fit(number, many="skip") if engine == "Dask" else chosen_fit(number)
     found = answers(clf, new, engine, tmp_path)
     assert found.column_names[: 2 + len(NAMES)] == ["id", "prediction", *NAMES]  # Dask's have an index
     rows = new.select([name for name in new.column_names if name != "label"]).to_pandas()
@@ -66,7 +82,7 @@ def test_predictions_are_those_in_memory(engine, chosen, options, table, new, tm
     assert found["prediction"].to_pylist() == clf.predict(rows).tolist()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ["polars", pytest.param("DuckDB", marks=pytest.mark.slow)])
 def test_known_variances_are_predicted_in_float64(engine, table, new, tmp_path):
     chosen = {"*": "skip", "single": nb.NormalKnownVariance(2.0), "chosen": nb.NormalKnownVariance(0.5)}
     clf = fit(table, chosen, temper=False)
