@@ -46,9 +46,14 @@ def test_ranks_are_uniform(family, key):
     uniform(jax.jit(jax.vmap(ranks))(jax.random.split(key, 640)), DRAWS)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    "priors", [None, {"x_probs": dist.Uniform(0.1, 0.6), "z_loc": dist.Laplace(0.0, 2.0)}], ids=["conjugate", "own"]
+    "priors",
+    [
+        pytest.param(None, id="conjugate", marks=pytest.mark.fuzz),
+        pytest.param(
+            {"x_probs": dist.Uniform(0.1, 0.6), "z_loc": dist.Laplace(0.0, 2.0)}, id="own", marks=pytest.mark.slow
+        ),
+    ],
 )
 def test_ranks_of_nuts_are_uniform(priors, key):
     """On the program and in the coordinates of ``fit_nuts``; draws are thinned, for neighbours resemble each other."""

@@ -115,8 +115,10 @@ def test_posterior_predictive_is_the_exact_predictive(key):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", ["reals", "flags", "codes", "words"])
-@pytest.mark.parametrize("kind", [np.asarray, jax.numpy.asarray])
+@pytest.mark.parametrize(
+    ("block", "kind"),
+    [("reals", np.asarray), ("flags", jax.numpy.asarray), ("codes", np.asarray), ("words", jax.numpy.asarray)],
+)
 def test_nuts_on_the_rows_finds_the_exact_posterior(block, kind):
     """``MCMC(NUTS(model)).run(key, X, y)`` on the plain, unresolved model."""
     model = nb.NaiveBayes(FAMILIES[block])

@@ -33,20 +33,22 @@ QUICKEST = ("own priors: lognormal scale",)
 """Those of default tests that compile for seconds."""
 
 SLOW = ("several: four likelihoods",)
-"""Cases of the slow tests, beside one in twelve of the others."""
+"""Cases of the slow tests, beside one in FEW of the others."""
+
+FEW = 24
 
 
 def some(*answers: str, simple: bool = False, costly: bool = False) -> Any:
     """A parametrization over the cases with these answers; ``simple`` leaves hyperpriors out.
 
     Every program compiles anew: those of ``QUICK``, or ``QUICKEST`` if the test is ``costly``, are default tests, one
-    in twelve is a slow test, and the rest run with ``-m fuzz``.
+    in ``FEW`` is a slow test, and the rest run with ``-m fuzz``.
     """
     found = [case for case in CASES if case.answer in answers and not (simple and case.hierarchical)]
     names = QUICKEST if costly else QUICK
     rest = [case for case in found if case.name not in names]
     quick = [case for case in found if case.name in names] or [rest.pop(0)]
-    slow = [*rest[::12], *(case for case in rest if case.name in (*QUICK, *SLOW))]
+    slow = [*rest[::FEW], *(case for case in rest if case.name in (*QUICK, *SLOW))]
     marked = [(case, ()) for case in quick]
     marked += [(case, pytest.mark.slow if case in slow else pytest.mark.fuzz) for case in rest]
     params = [pytest.param(case, id=case.name, marks=mark) for case, mark in marked]
@@ -204,14 +206,14 @@ def test_posterior_draws_satisfy_steins_identities(case, key):
 # the corpus is right: each program has the density of the model that was composed by hand for it
 
 
-def one_in_six(cases):
-    """One in six as slow tests, the others with ``-m fuzz``: the corpus changes seldom, and every program compiles."""
-    marks = [pytest.mark.slow if n % 6 == 0 else pytest.mark.fuzz for n in range(len(cases))]
+def few(cases):
+    """A few as slow tests, the others with ``-m fuzz``: the corpus changes seldom, and every program compiles."""
+    marks = [pytest.mark.slow if n % FEW == 0 else pytest.mark.fuzz for n in range(len(cases))]
     return [pytest.param(case, id=case.name, marks=mark) for case, mark in zip(cases, marks, strict=True)]
 
 
-RARE_ACCEPTED = one_in_six([case for case in CASES if case.accepted])
-RARE_OTHERS = one_in_six([case for case in CASES if not case.accepted])
+RARE_ACCEPTED = few([case for case in CASES if case.accepted])
+RARE_OTHERS = few([case for case in CASES if not case.accepted])
 
 
 @pytest.mark.parametrize("case", RARE_ACCEPTED)
