@@ -162,4 +162,5 @@ def test_rows_that_ray_was_told_to_leave_out_are_missed(run, tmp_path, monkeypat
     described = run(faults.describe, places)
     assert len(described) == 2
     assert nb.merge(*map(nb.TableSchema.from_bytes, described)).num_rows == 150
-    assert ray.data.read_parquet(places).count() == 300
+    # one by one: Ray's threads import a module at once that cannot be imported, and one sees the half of it
+    assert sum(ray.data.read_parquet(place).count() for place in places) == 300
