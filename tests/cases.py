@@ -128,9 +128,16 @@ NAMES = [
 MIXED = ["bernoulli", "ragged", "multinomial", "normal", "trials", "covariance"]
 
 
-def by_default(names: Iterable[str], *quick: str) -> list[Any]:
-    """The values of a parametrization: these by default, the others as slow tests, since each compiles anew."""
-    return [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in names]
+def by_default(names: Iterable[str], *quick: str, slow: Iterable[str] | None = None) -> list[Any]:
+    """The values of a parametrization: these by default, the others as slow tests, since each compiles anew.
+
+    If ``slow`` are given, only these are slow tests, and the rest run with ``-m fuzz``.
+    """
+
+    def mark(name: str) -> Any:
+        return pytest.mark.slow if slow is None or name in slow else pytest.mark.fuzz
+
+    return [name if name in quick else pytest.param(name, marks=mark(name)) for name in names]
 
 
 SEVERAL = by_default(NAMES, *MIXED)

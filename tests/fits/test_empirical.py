@@ -82,7 +82,7 @@ def log_factors(found, start):
 
 
 @pytest.mark.parametrize(("name", "by"), PAIRS)
-@pytest.mark.parametrize("scale", [SPREAD, pytest.param(math.inf, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("scale", [SPREAD, pytest.param(math.inf, marks=pytest.mark.fuzz)])
 def test_the_objective_is_stationary_or_at_a_bound(name, by, scale):
     case = cases.make(name)
     found = fit_empirical(case.model, case.X, case.y, by=by, tolerance=1e-14, hyperprior_scale=scale)

@@ -48,7 +48,7 @@ def some(*answers: str, simple: bool = False, costly: bool = False) -> Any:
     names = QUICKEST if costly else QUICK
     rest = [case for case in found if case.name not in names]
     quick = [case for case in found if case.name in names] or [rest.pop(0)]
-    slow = [*rest[::FEW], *(case for case in rest if case.name in (*QUICK, *SLOW))]
+    slow = [*rest[::FEW], *(case for case in rest if case.name in SLOW)]
     marked = [(case, ()) for case in quick]
     marked += [(case, pytest.mark.slow if case in slow else pytest.mark.fuzz) for case in rest]
     params = [pytest.param(case, id=case.name, marks=mark) for case, mark in marked]

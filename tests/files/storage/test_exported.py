@@ -36,7 +36,9 @@ def make(tmp_path_factory):
 
 
 @pytest.mark.filterwarnings("ignore:column 'empty':UserWarning")
-@pytest.mark.parametrize("kind", cases.by_default(MADE, "columns of every kind"))
+@pytest.mark.parametrize(
+    "kind", cases.by_default(MADE, "columns of every kind", slow=("one family", "an array of codes"))
+)
 def test_the_served_estimator_answers_as_the_estimator(kind, make):
     clf, served, X, _ = make(kind)
     assert isinstance(served, nb.results.ExportedEstimator)
