@@ -44,9 +44,9 @@ def answers(model: nb.NaiveBayes, X: Any, y: Any, weight: Any) -> list[Any]:
 
 def families():
     for place in ("host", "device", "jit"):
-        for name in cases.NAMES if place != "jit" else ["mixed"]:
-            quick = place != "jit" and name in ("ragged", "poisson")
-            yield pytest.param(place, name, marks=() if quick else pytest.mark.slow)
+        for name in cases.NAMES:
+            quick, rare = place != "jit" and name in ("ragged", "poisson"), place == "jit" and name != "mixed"
+            yield pytest.param(place, name, marks=() if quick else pytest.mark.fuzz if rare else pytest.mark.slow)
 
 
 @pytest.mark.parametrize(("place", "name"), list(families()))

@@ -99,4 +99,4 @@ def test_many_others(kind, part):
     "kind", [pytest.param(k, marks=pytest.mark.fuzz if n % 4 else pytest.mark.slow) for n, k in enumerate(KINDS)]
 )
 def test_what_is_composed_spells_the_expected_model(kind):
-    settings(SHORT, max_examples=2)(given(recipes(kind, broken=False))(is_composed_well))()
+    settings(SHORT, max_examples=6)(given(recipes(kind, broken=False))(is_composed_well))()

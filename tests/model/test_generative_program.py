@@ -114,10 +114,9 @@ def test_posterior_predictive_is_the_exact_predictive(key):
         within(part["reals"], mean["reals_loc"][k])
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("block", ["reals", "flags", "codes", "words"])
 @pytest.mark.parametrize(
-    ("block", "kind"),
-    [("reals", np.asarray), ("flags", jax.numpy.asarray), ("codes", np.asarray), ("words", jax.numpy.asarray)],
+    "kind", [pytest.param(np.asarray, marks=pytest.mark.slow), pytest.param(jax.numpy.asarray, marks=pytest.mark.fuzz)]
 )
 def test_nuts_on_the_rows_finds_the_exact_posterior(block, kind):
     """``MCMC(NUTS(model)).run(key, X, y)`` on the plain, unresolved model."""

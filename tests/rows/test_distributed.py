@@ -106,12 +106,15 @@ def answers(model, X, y, weight):
     return [left_out, *of_rows], [point.params, exact.model, exact.statistics, exact.log_evidence]
 
 
+OTHERS = [name for name in cases.NAMES if name != "ragged"]
+
+
 @on_a_mesh
 @pytest.mark.parametrize(
     ("name", "inside"),
     [
         *(("ragged", inside) for inside in ("jit", "set_mesh", "jit and set_mesh")),
-        pytest.param("mixed", "jit", marks=pytest.mark.slow),
+        *(pytest.param(*one.values, "jit", marks=one.marks) for one in cases.by_default(OTHERS, slow=("mixed",))),
     ],
 )
 def test_mesh_with_explicit_axes(name, inside):
@@ -152,8 +155,14 @@ def test_parts_are_merged_two_by_two(rng, size):
         assert_equal(found, nb.sufficient_statistics(case.model, case.X, case.y))
 
 
-@pytest.mark.slow  # two_processes_are_one shards rows by default
-@pytest.mark.parametrize(("lane", "passed"), [("not slow", 9), ("slow", 6)])
+@pytest.mark.parametrize(  # two_processes_are_one shards rows by default
+    ("lane", "passed"),
+    [
+        pytest.param("not slow and not fuzz", 9, marks=pytest.mark.slow),
+        pytest.param("slow", 6, marks=pytest.mark.slow),
+        pytest.param("fuzz", 14, marks=pytest.mark.fuzz),
+    ],
+)
 def test_on_four_devices(lane, passed):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
     environment |= {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_ENABLE_X64": "1"}

@@ -79,7 +79,7 @@ def test_few_rows_and_dicts_are_as_many(dtype):
     assert_allclose(clf.predict_proba(dicts[4]), expected[4:5], rtol=1e-6 if dtype == np.float32 else 1e-12)
 
 
-@pytest.mark.parametrize("size", [pytest.param(7, marks=pytest.mark.slow), 45])
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.fuzz), pytest.param(7, marks=pytest.mark.slow), 45])
 def test_any_split_is_one_fit_and_rows_are_forgotten(size):
     split, expected = nb.NaiveBayesClassifier(CHOSEN, missing=MARKED), oracle()[-1]
     for start in range(0, N, size):

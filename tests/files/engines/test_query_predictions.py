@@ -82,7 +82,10 @@ def test_predictions_are_those_in_memory(engine, number, chosen_fit, new, tmp_pa
     assert found["prediction"].to_pylist() == clf.predict(rows).tolist()
 
 
-@pytest.mark.parametrize("engine", ["polars", pytest.param("DuckDB", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "engine",
+    ["polars", *(pytest.param(one, marks=[pytest.mark.slow, QUIET]) for one in ("DuckDB", "SQLFrame", "Dask"))],
+)
 def test_known_variances_are_predicted_in_float64(engine, table, new, tmp_path):
     chosen = {"*": "skip", "single": nb.NormalKnownVariance(2.0), "chosen": nb.NormalKnownVariance(0.5)}
     clf = fit(table, chosen, temper=False)
