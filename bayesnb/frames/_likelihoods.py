@@ -20,8 +20,7 @@ from bayesnb.frames._columns import SKIP, Column, Kind, Value, in_order
 from bayesnb.frames._schema import Schema
 from bayesnb.frames._series import NO_DATES, Array, DataError, Frame, listing
 from bayesnb.frames._summaries import NOTHING, ONE_VALUE, Summary, in_python, infer, summarise_column, warnings_of
-from bayesnb.frames._texts import as_texts
-from bayesnb.frames._texts import in_order as texts_in_order
+from bayesnb.frames._texts import as_texts, order_of
 from bayesnb.frames._values import FLAGS, why_text
 from bayesnb.frames._words import WordColumn, require_text, vectorizer_of
 
@@ -245,7 +244,8 @@ def _values(column: Summary, kind: Kind) -> tuple[Value, ...]:
     values = column.values
     if column.declared:
         values = pa.chunked_array([values, as_texts(column.declared)]).unique()
-    return tuple(texts_in_order(values).to_pylist())
+        values = values.take(pa.array(order_of(values)))
+    return tuple(values.to_pylist())
 
 
 def require_words(column: Summary) -> None:

@@ -131,8 +131,8 @@ def are_numbers(texts: pa.Array) -> Array:
     return found
 
 
-def in_order(texts: pa.Array) -> pa.Array:
-    """The texts, sorted as Python sorts them; most differ in their first letters, which are compared as one number."""
+def order_of(texts: pa.Array) -> Array:
+    """The positions that sort texts as Python does; most differ in their first letters, compared as one number."""
     first = _letters(texts, _same_start([*pc.min_max(texts).as_py().values()]))
     order = np.argsort(first)
     same, tied = first[order][1:] == first[order][:-1], np.zeros(len(order), bool)
@@ -140,7 +140,7 @@ def in_order(texts: pa.Array) -> pa.Array:
     tied[:-1] |= same
     some = texts.take(pa.array(order[tied]))
     order[tied] = order[tied][pc.array_sort_indices(some)]
-    return texts.take(pa.array(order))
+    return order
 
 
 def _same_start(ends: Sequence[str]) -> int:
@@ -234,12 +234,15 @@ class Texts:
 
     @cached_property
     def counted(self) -> Part | None:
-        """The distinct texts and their counts; None if they are more than are kept."""
+        """The distinct texts in order and their counts; None if they are more than are kept."""
         parts = self.closed.before
         if parts is None:
             return None
-        kept = parts[0] if len(parts) == 1 else _unique(parts)
-        return kept if len(kept[0]) <= self.most else None
+        texts, counts = parts[0] if len(parts) == 1 else _unique(parts)
+        if len(texts) > self.most:
+            return None
+        order = order_of(texts)
+        return texts.take(pa.array(order)), counts[order]
 
     @property
     def distinct(self) -> pa.Array | None:
@@ -269,8 +272,11 @@ class Lookup:
     def __init__(self, values: Sequence[Any]) -> None:
         self._values = pa.array(values, pa.large_string())
         self._start = _same_start([*values[:1], *values[-1:]])
-        self._letters = _letters(self._values, self._start)
         self._last = self._values[:0], np.zeros(0, np.int32)
+
+    @cached_property
+    def _letters(self) -> Array:
+        return _letters(self._values, self._start)
 
     def codes(self, dictionary: pa.Array) -> Array:
         """As ``find``, with booleans in one spelling; of a dictionary that has grown only what is new is looked up."""
@@ -284,6 +290,8 @@ class Lookup:
         """The code of each text [N]; -1 if it is not among the values."""
         if not len(self._values):
             return np.full(len(texts), -1, np.int32)
+        if texts.equals(self._values):
+            return np.arange(len(texts), dtype=np.int32)
         letters, places = _letters(texts, self._start), np.zeros(len(texts), np.int32)
         order = np.argsort(letters)  # to search for neighbours one after the other is six times as fast
         places[order] = np.minimum(np.searchsorted(self._letters, letters[order]), len(self._values) - 1)

@@ -15,7 +15,7 @@ import pytest
 import bayesnb as nb
 from bayesnb.frames._likelihoods import describe_column
 from bayesnb.frames._summaries import summarise_column
-from bayesnb.frames._texts import MEANT, Lookup, Texts, are_numbers, factorise, in_order, match
+from bayesnb.frames._texts import MEANT, Lookup, Texts, are_numbers, factorise, match, order_of
 from bayesnb.frames._values import is_meant_as_number, reads_as_number
 
 CELLS = ["b", "TRUE", None, "a", "true", "b", "True", "5"]
@@ -96,8 +96,8 @@ def test_texts_look_like_numbers_where_python_reads_numbers(written):
 
 
 def test_texts_are_in_the_order_of_python(written):
-    assert in_order(large(written)).to_pylist() == sorted(written)
-    assert in_order(large(written)[5:5]).to_pylist() == []
+    assert [written[i] for i in order_of(large(written))] == sorted(written)
+    assert order_of(large(written)[5:5]).tolist() == []
 
 
 @pytest.mark.parametrize("start", ["", "as all begin "])
