@@ -31,7 +31,7 @@ from bayesnb.numerics._covariances import (
     whiten,
 )
 from bayesnb.numerics._log_prob import LogProb
-from bayesnb.primitives._distances import LOG_2PI, distances, log_normal, log_student
+from bayesnb.primitives._distances import LOG_2PI, Whitening, distances, log_normal, log_student, whitening
 from bayesnb.primitives.sums import ClassSums
 
 
@@ -172,12 +172,11 @@ class MultivariateNormal(Tied):
             covariance = jnp.where(seen[:, None, None], statistics.covariance, pooled.covariance)
         return {"loc": loc, "covariance": self.as_site(covariance + self.smoothing * jnp.eye(loc.shape[1])[None])}
 
-    def likelihood_tables(self, params: Params) -> tuple[Array, Array]:
-        return params["loc"], self.as_table(params["covariance"])
+    def likelihood_tables(self, params: Params) -> Whitening:
+        return whitening(params["loc"], self.as_table(params["covariance"]))
 
-    def likelihood_scorer(self, tables: tuple[Array, Array]) -> Score:
-        loc, covariance = tables
-        return lambda x: LogProb(compute_rows(log_normal, (), distances(loc, covariance, x)), None)
+    def likelihood_scorer(self, tables: Whitening) -> Score:
+        return lambda x: LogProb(compute_rows(log_normal, (), distances(tables, x)), None)
 
     def log_likelihood_ratio(
         self, statistics: MultivariateNormalStatistics, params: Params, reference: Params
@@ -186,17 +185,17 @@ class MultivariateNormal(Tied):
         return log_ratio_of_rows(statistics, before, after, self.prior.varying)
 
     def log_predictive_terms(self, x: Array) -> Array:
-        loc, scale, df = self.predictive_tables()
-        return log_student(df[None], distances(loc, scale, jnp.asarray(x)))[..., None]
+        df, about = self.predictive_tables()
+        return log_student(df[None], distances(about, jnp.asarray(x)))[..., None]
 
-    def predictive_tables(self) -> tuple[Array, Array, Array]:
-        """Centre, scale matrix and degrees of freedom of the multivariate t, [K, ...]."""
+    def predictive_tables(self) -> tuple[Array, Whitening]:
+        """Degrees of freedom of the multivariate t, and its centre and scale matrix, [K, ...]."""
         df = self.df - self.loc.shape[1] + 1.0
-        return self.loc, self.scale * ((1.0 + 1.0 / self.strength) / df)[:, None, None], df
+        return df, whitening(self.loc, self.scale * ((1.0 + 1.0 / self.strength) / df)[:, None, None])
 
-    def predictive_scorer(self, tables: tuple[Array, Array, Array]) -> Score:
-        loc, scale, df = tables
-        return lambda x: LogProb(compute_rows(log_student, (df[None],), distances(loc, scale, x)), None)
+    def predictive_scorer(self, tables: tuple[Array, Whitening]) -> Score:
+        df, about = tables
+        return lambda x: LogProb(compute_rows(log_student, (df[None],), distances(about, x)), None)
 
     def left_out_terms(self, statistics: MultivariateNormalStatistics, x: Array, y: Array, weight: Array) -> Array:
         return jnp.take_along_axis(self.leave_one_out(statistics, x, y, weight), y[:, None], axis=1)

@@ -1,8 +1,8 @@
 """Squared distances of rows under class covariances, on which multivariate Gaussian and Student densities depend.
 
-Each covariance is factored once, S = L L', and a row's squared distance is |L^-1 (x - m)|^2. A missing cell is
-marginalised: the observed sub-vector has the sub-mean and the sub-covariance. A column whose variance is 0 in every
-class carries no information and is left out in the same way.
+Each covariance is factored once, S = L L', and a row's squared distance is |L^-1 (x - m)|^2; L^-1 is kept, as many rows
+are multiplied by it. A missing cell is marginalised: the observed sub-vector has the sub-mean and the sub-covariance. A
+column whose variance is 0 in every class carries no information and is left out in the same way.
 """
 
 from __future__ import annotations
@@ -34,9 +34,37 @@ class Distances(NamedTuple):
     count: Array
 
 
-def distances(loc: Array, covariance: Array, x: Array) -> Distances:
-    """Distances of rows x [N, D], NaN where missing, from centres [K, D] under covariances [K, D, D] or [1, D, D]."""
-    return (_on_host if on_host(loc, covariance, x) else _on_device)(loc, covariance, x)
+class Whitening(NamedTuple):
+    """Centres ``loc`` [K, D] and their ``covariance`` [K, D, D] or [1, D, D], S = L L', ready for whole rows.
+
+    ``inverse`` is L^-1, with 0 for columns that carry no information; ``origins`` [K, D] or [1, D] are subtracted from
+    rows, and ``centres`` [K, D] are L^-1 (m - origin); ``log_det`` is log |S|, [K] or [1].
+    """
+
+    loc: Array
+    covariance: Array
+    inverse: Array
+    origins: Array
+    centres: Array
+    log_det: Array
+
+
+@jax.jit
+def whitening(loc: Array, covariance: Array) -> Whitening:
+    """The whitening of rows about centres [K, D] under covariances [K, D, D], or one for all, [1, D, D]."""
+    varying = _varying(covariance)
+    factor = jnp.linalg.cholesky(proper(covariance, varying))
+    unit = jnp.broadcast_to(jnp.diag(varying).astype(factor.dtype), factor.shape)
+    inverse = jax.scipy.linalg.solve_triangular(factor, unit, lower=True)
+    # rows are whitened once for classes that share the factor
+    origins = loc if factor.shape[0] > 1 else loc.mean(axis=0, keepdims=True)
+    centres = (inverse @ (loc - origins)[:, :, None])[:, :, 0]
+    return Whitening(loc, covariance, inverse, origins, centres, log_determinant(factor))
+
+
+def distances(given: Whitening, x: Array) -> Distances:
+    """Distances of rows x [N, D], NaN where missing, from the centres under their covariances."""
+    return (_on_host if on_host(given, x) else _on_device)(given, x)
 
 
 @jax.jit
@@ -55,11 +83,12 @@ def log_student(df: Array, between: Distances) -> Array:
     return constant - 0.5 * (df + count) * jnp.log1p(squares / df)
 
 
-def _on_device(loc: Array, covariance: Array, x: Array) -> Distances:
+def _on_device(given: Whitening, x: Array) -> Distances:
     """Distances with one factor for each class if no cell is missing, else with one for each row and class."""
     x = jnp.asarray(x, jnp.result_type(float))
-    given = *(jnp.asarray(a, x.dtype) for a in (loc, covariance)), x
-    return jax.lax.cond((~jnp.isnan(x) | ~_varying(covariance)[None]).all(), _whole_rows, _any_rows, *given)
+    given = Whitening(*(jnp.asarray(a, x.dtype) for a in given))
+    whole = (~jnp.isnan(x) | ~_varying(given.covariance)[None]).all()
+    return jax.lax.cond(whole, _whole_rows, lambda w, x: _any_rows(w.loc, w.covariance, x), given, x)
 
 
 def _varying(covariance: Array) -> Array:
@@ -67,49 +96,70 @@ def _varying(covariance: Array) -> Array:
     return jnp.asarray(variances(covariance) > 0).any(axis=0)
 
 
-def _whole_rows(loc: Array, covariance: Array, x: Array) -> Distances:
-    """Distances with one factor for each class, or one for all, shared by all rows."""
-    varying = _varying(covariance)
-    factor = jnp.linalg.cholesky(proper(covariance, varying))
-    # rows are whitened once for classes that share the factor
-    origins = loc if factor.shape[0] > 1 else loc.mean(axis=0, keepdims=True)
-
-    def of_factor(factor: Array, origin: Array) -> Array:
-        deviations = jnp.where(varying[None], x - origin[None], 0.0)
-        return jax.scipy.linalg.solve_triangular(factor, deviations.T, lower=True)
-
-    centres = whiten(factor, jnp.where(varying[None], loc - origins, 0.0))
-    squares = stable.sum_of_squares(jax.vmap(of_factor)(factor, origins) - centres[:, :, None], axis=1).T
-    log_det = jnp.broadcast_to(log_determinant(factor)[None], squares.shape)
+def _whole_rows(given: Whitening, x: Array) -> Distances:
+    """Distances of rows without missing cells."""
+    varying = _varying(given.covariance)
+    deviations = jnp.where(varying[None], x[None] - given.origins[:, None], 0.0)
+    white = deviations @ jnp.swapaxes(given.inverse, 1, 2)
+    squares = stable.sum_of_squares(white - given.centres[:, None], axis=2).T
+    log_det = jnp.broadcast_to(given.log_det[None], squares.shape)
     return Distances(squares, log_det, jnp.broadcast_to(varying.sum(), x.shape[:1]))
 
 
-@jax.jit
-def _any_rows(loc: Array, covariance: Array, x: Array) -> Distances:
+@partial(jax.jit, static_argnames="by_lapack")
+def _any_rows(loc: Array, covariance: Array, x: Array, *, by_lapack: bool = False) -> Distances:
     """Distances with one factor for each row and class, whatever is missing."""
+    factor = _factor if by_lapack else _eliminate
     seen = ~jnp.isnan(x) & _varying(covariance)[None]
 
     def row(x: Array, seen: Array) -> Distances:
-        factor = jnp.linalg.cholesky(proper(covariance, seen[None]))
-        z = whiten(factor, jnp.where(seen[None], x[None] - loc, 0.0))
-        log_det = jnp.broadcast_to(log_determinant(factor), loc.shape[:1])
-        return Distances(stable.sum_of_squares(z, axis=-1), log_det, seen.sum())
+        deviations = jnp.where(seen[None], x[None] - loc, 0.0)
+        white, pivots = factor(proper(covariance, seen[None]), deviations)
+        log_det = jnp.broadcast_to(jnp.log(pivots).sum(axis=0), loc.shape[:1])
+        return Distances(stable.sum_of_squares(white, axis=0), log_det, seen.sum())
 
     # blocks need a concrete number of rows; it is a symbol if a function is exported for any number
     block = 64 if isinstance(x.shape[0], int) else None
     return jax.lax.map(lambda pair: row(*pair), (jnp.where(seen, x, 0.0), seen), batch_size=block)
 
 
-def _on_host(loc: Array, covariance: Array, x: Array) -> Distances:
+def _factor(matrix: Array, vector: Array) -> tuple[Array, Array]:
+    """L^-1 v [D, K] and the squared diagonal of L [D, T] for matrices L L' [T, D, D] and vectors [K, D]."""
+    factor = jnp.linalg.cholesky(matrix)
+    return whiten(factor, vector).T, jnp.square(variances(factor)).T
+
+
+def _eliminate(matrix: Array, vector: Array) -> tuple[Array, Array]:
+    """The same column by column, which is slower for wide matrices.
+
+    Under ``vmap`` LAPACK would have batches of factors, and those of jaxlib 0.10 may wait for each other for ever.
+    """
+    size = matrix.shape[-1]
+
+    def step(held: tuple[Array, Array], j: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        matrix, vector = held
+        row, cell = matrix[:, j], vector[:, j]
+        pivot = row[:, j]
+        below = jnp.where(jnp.arange(size) > j, row / pivot[:, None], 0.0)
+        left = matrix - below[:, :, None] * row[:, None, :], vector - below * cell[:, None]
+        return left, (cell / jnp.sqrt(pivot), pivot)
+
+    columns = jnp.arange(size)
+    return jax.lax.scan(step, (matrix, vector), columns)[1] if size else (vector.T, columns[:, None] + 1.0)
+
+
+def _on_host(given: Whitening, x: Array) -> Distances:
     """Distances with a factor for each class and pattern of missing cells, or for each row if few share a pattern."""
-    patterns = list(_patterns(x))
+    patterns, (loc, covariance) = list(_patterns(x)), given[:2]
     if len(patterns) > max(len(x) // limits.ROWS_A_PATTERN, 1):
-        return Distances(*compute_rows(_any_rows, (loc, covariance), x))
+        return Distances(*compute_rows(_any_rows, (loc, covariance), x, by_lapack=True))
     out = Distances(np.empty((len(x), len(loc))), np.empty((len(x), len(loc))), np.empty(len(x)))
     for rows, seen in patterns:
-        part, cells = (loc[:, seen], covariance[:, seen][:, :, seen]), x[rows][:, seen]
-        blocks = [cells[some] for some in row_blocks(len(cells), 8 * max(part[0].size, 1))] or [cells]
-        found = in_threads(partial(interpret, _whole_rows, *part), blocks)
+        part, cells = given, x[rows]
+        if not seen.all():
+            part, cells = interpret(whitening, loc[:, seen], covariance[:, seen][:, :, seen]), cells[:, seen]
+        blocks = [cells[some] for some in row_blocks(len(cells), 8 * max(part.loc.size, 1))] or [cells]
+        found = in_threads(partial(interpret, _whole_rows, part), blocks)
         for table, pieces in zip(out, zip(*found, strict=True), strict=True):
             table[rows] = np.concatenate(pieces)
     return out

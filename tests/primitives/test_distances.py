@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from bayesnb.primitives._distances import distances, log_normal, log_student
+from bayesnb.primitives._distances import distances, log_normal, log_student, whitening
 
 K, D = 3, 4
 
@@ -21,7 +21,7 @@ def test_densities_are_scipys_of_the_observed_cells(convert, missing, shared, rn
     x = rng.normal(size=(60, D)) * 3.0
     x[rng.random(x.shape) < missing] = np.nan
     with jax.enable_x64(convert is np.asarray):
-        between = distances(convert(loc), convert(covariance), convert(x))
+        between = distances(whitening(convert(loc), convert(covariance)), convert(x))
         normal, student = map(np.asarray, (log_normal(between), log_student(convert(df), between)))
     digits = {"rtol": 1e-9, "atol": 1e-12} if convert is np.asarray else {"rtol": 1e-4, "atol": 1e-4}
     for n, row in enumerate(x):

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays import _either as either
-from bayesnb.arrays._compute import compute_rows
+from bayesnb.arrays._compute import compute, compute_rows
 from bayesnb.arrays._placement import Array, known, pytree
 from bayesnb.families.parts._statistics import (
     Statistics,
@@ -38,7 +38,7 @@ from bayesnb.numerics._covariances import (
     whiten,
     whiten_matrix,
 )
-from bayesnb.primitives._distances import Distances, distances, log_student
+from bayesnb.primitives._distances import Distances, distances, log_student, whitening
 
 
 @pytree
@@ -194,12 +194,12 @@ def log_left_out(
 ) -> Array:
     """log p(x | k, all rows but this one), [N, K]; ``count`` [K] are the rows of each class."""
     left = without(count[y], weight)
-    between = distances(posterior.loc, posterior.scale, x)
+    between = distances(compute(whitening, posterior.loc, posterior.scale), x)
     df = left + (prior.df[y] if _own(prior) else prior.df[0] + others_of(count)[y])
     # if a row is alone in its class, its difference from the class mean is pure rounding: use the prior mean
     rest = known(left)
     some = rest is None or (rest == 0).any()
-    alone = distances(prior.loc, posterior.scale, x).squares if some else between.squares
+    alone = distances(compute(whitening, prior.loc, posterior.scale), x).squares if some else between.squares
     return compute_rows(_log_left_out, (prior, posterior), (between, alone, left, df, y, weight))
 
 
@@ -231,7 +231,8 @@ def _log_left_out(
     rest = jnp.maximum(1.0 - factor * own_square, jnp.finfo(near.dtype).tiny)
     cross = 0.0 * squares
     if shared:
-        centres, origins = (distances(posterior.loc, posterior.scale, f.loc).squares[y] for f in (posterior, prior))
+        about = whitening(posterior.loc, posterior.scale)
+        centres, origins = (distances(about, f.loc).squares[y] for f in (posterior, prior))
         cross = jnp.where(is_alone, from_prior + squares - origins, stretch * (near + squares - centres)) / 2
     squares = jnp.where(own, own_square / rest, squares + factor * cross * cross / rest)
     log_det = log_det + jnp.where(lost, jnp.log(rest), 0.0)
