@@ -61,7 +61,7 @@ def fit(
     DATA is a CSV file with a header line, a Parquet file, or one of iris, wine, breast_cancer, digits. It is read in
     blocks of rows and may be larger than memory. Likelihoods are chosen as in `bayesnb compare`. By default every
     column has a learned power, numbers are seen by three views unless they are chosen to be normal, and the prediction
-    is averaged with those of forests of dependence.
+    is averaged with those of models of dependence.
 
     \b
     Examples:

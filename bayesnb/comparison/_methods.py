@@ -143,7 +143,7 @@ COMPARED = {
     ),
     "default": Method(
         prior="Dirichlet 1",
-        meaning="what NaiveBayesClassifier() fits: full Bayes with learned weights, and numbers seen in three ways",
+        meaning="what NaiveBayesClassifier() fits: learned weights, numbers seen in three ways, and dependence",
         fit=fit_default,
         style=Style(8, "++", {"color": "#000000", "marker": "*", "linestyle": (0, (4, 1)), "markersize": 8}),
     ),

@@ -20,6 +20,7 @@ from bayesnb.arrays._placement import Array, Node, on_host, pytree
 from bayesnb.families._base import Family, Score, left_out
 from bayesnb.families._histogram import Histogram
 from bayesnb.families._hyperparameters import Hyperparameters
+from bayesnb.families._multivariate_normal import MultivariateNormal
 from bayesnb.families._normal import Normal
 from bayesnb.families.parts._bin_statistics import HistogramStatistics, ViewStatistics, require_exact
 from bayesnb.families.priors import _normal_inverse_gamma as nig
@@ -356,3 +357,9 @@ def _(views: Views, statistics: ViewStatistics, y: Array, weight: Array) -> Call
 def with_views(family: Family) -> Any:
     """The family, or for a Normal three views of its columns, of which it is one."""
     return Views(family, NormalScores(), Histogram()) if type(family) is Normal else family
+
+
+def with_covariance(family: Family, covariance: str) -> Any:
+    """The columns of views of which one is a Normal with a covariance; None for another family, whose user chose it."""
+    views: tuple[Any, ...] = family._views if isinstance(family, Views) else ()
+    return MultivariateNormal(covariance) if any(isinstance(view, Normal) for view in views) else None

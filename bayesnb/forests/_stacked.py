@@ -1,4 +1,4 @@
-"""An average of predictions: of a posterior, and of the same with forests of dependence.
+"""An average of predictions: of a posterior, of the same with forests of dependence, and with covariances of numbers.
 
     p(k | x)  =  sum_m s_m p_m(k | x)
 
@@ -27,26 +27,31 @@ from bayesnb.results._intervals import ParameterDraws
 COLUMNS = "columns"
 """The name of the part without dependence."""
 
+COVARIANCES = {"lda": "shared", "qda": "full"}
+"""The covariance of numbers by the names of parts: linear and quadratic discriminant analysis."""
+
 
 @pytree
 class StackedPosterior(Posterior):
-    """The posterior whose predictions are averaged with those of forests, as ``NaiveBayesClassifier`` fits by default.
+    """The posterior averaged with models of dependence, as ``NaiveBayesClassifier`` fits by default.
 
         p(k | x) = sum_m s_m p_m(k | x)
 
     The first part is the posterior itself with its ``powers``; the others are the same with the dependence of
-    ``fit_forests``, "best" and "aode", each with powers of its own. Parameters, their draws, p(x) and the evidence are
-    those of the posterior, and explanations add one term, ``dependence``, to its columns'.
+    ``fit_forests``, "best" and "aode", and with numbers that are a ``MultivariateNormal``, of one covariance for all
+    classes ("lda") and of one for each ("qda"); each part has powers of its own. Parameters, their draws, p(x) and the
+    evidence are those of the posterior, and explanations add one term, ``dependence``, to its columns'.
 
     Attributes:
         shares: The weight of each part, [M], which sum to one.
         log_losses: The mean of -log p(y | x, the other rows) of each part, and of the average, [M + 1]. Of up to 100
             rows the loss with dependence is the larger one of this and of five folds.
-        pairs: The statistics of all pairs of columns.
+        pairs: The statistics of all pairs of columns; None without forests.
         structures: The structures of the forests.
         forest_powers: Of each structure the powers by block, and that of the forest's ratio.
         parents: Those of the "best" forest.
         apart: The blocks that depend on the class alone: sparse ones, and those whose classes share parameters.
+        normals: By "lda" and "qda" the posterior whose numbers have a covariance, with its powers.
 
     Example:
         >>> import bayesnb as nb, pandas as pd
@@ -60,12 +65,13 @@ class StackedPosterior(Posterior):
 
     shares: Array = field(kw_only=True)
     log_losses: Array = field(kw_only=True)
-    pairs: PairStatistics = field(kw_only=True)
+    pairs: PairStatistics | None = field(kw_only=True)
     forest_powers: tuple[tuple[dict[str, Array], Array], ...] = field(kw_only=True)
     parents: Array | None = field(kw_only=True)
     structures: tuple[str, ...] = field(kw_only=True, metadata={"static": True})
     segments: Segments = field(kw_only=True, metadata={"static": True})
     apart: tuple[str, ...] = field(kw_only=True, default=(), metadata={"static": True})
+    normals: dict[str, Posterior] = field(kw_only=True, default_factory=dict)
 
     def __repr__(self) -> str:
         shares = ", ".join(f"{name}: {short_repr(share)}" for name, share in zip(self.parts, self.shares, strict=True))
@@ -74,7 +80,7 @@ class StackedPosterior(Posterior):
     @property
     def parts(self) -> tuple[str, ...]:
         """The names of the parts, [M]."""
-        return (COLUMNS, *self.structures)
+        return (COLUMNS, *self.structures, *self.normals)
 
     @property
     def alone(self) -> Posterior:
@@ -84,11 +90,12 @@ class StackedPosterior(Posterior):
 
     @property
     def forests(self) -> dict[str, ForestPosterior]:
-        """The other parts by structure."""
+        """The parts with forests by structure."""
+        pairs: Any = self.pairs
         return {
             structure: ForestPosterior(
                 replace(self.alone, powers=powers),
-                self.pairs,
+                pairs,
                 parents=self.parents if structure == "best" else None,
                 power=power,
                 structure=structure,
@@ -117,8 +124,8 @@ class StackedPosterior(Posterior):
     def _draw_parameters(self, X: Any, level: float, key: Array, num_draws: int) -> ParameterDraws:
         del X, level, key, num_draws
         raise ValueError(
-            "an average of a posterior and of forests has no intervals, as the forests' parameters are integrated out: "
-            "take its first part, fit.alone, or fit with NaiveBayesClassifier(dependence=False)"
+            "an average of several models has no intervals, as the parameters of each are integrated out: take its "
+            "first part, fit.alone, or fit with NaiveBayesClassifier(dependence=False)"
         )
 
     def _scorer(self) -> Score:
@@ -126,12 +133,16 @@ class StackedPosterior(Posterior):
         learned = self.model._replace(class_probs=None)
         odds = self.model.class_mean() / learned.class_mean()
         forests = [*self.forests.values()]
-        alone, log_ratios = raise_to_powers(learned, self.all_powers), score_forests(forests)
+        log_ratios = score_forests(forests) if forests else lambda _: ()
         scores = [(raise_to_powers(learned, one.posterior.all_powers), one.power) for one in forests]
+        alone = raise_to_powers(learned, self.all_powers)
+        normals = [(one.model._replace(class_probs=None), one.all_powers) for one in self.normals.values()]
+        others = [raise_to_powers(model, powers) for model, powers in normals]
 
         def of_rows(arrays: Any) -> LogProb:
             parts = zip(scores, log_ratios(arrays), strict=True)
             with_forests = [add_forests(score(arrays), ratio, power) for (score, power), ratio in parts]
-            return joint(odds, [average_predictions([alone(arrays), *with_forests], self.shares)])
+            found = [alone(arrays), *with_forests, *(score(arrays) for score in others)]
+            return joint(odds, [average_predictions(found, self.shares)])
 
         return of_rows

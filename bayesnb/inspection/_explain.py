@@ -163,7 +163,7 @@ def _robustness(fit: Any, arrays: dict[str, Array], row: int) -> Robustness | No
 
 
 def without_dependence(fit: Any) -> Any:
-    """The posterior with its powers, without forests of dependence, of a fit that has some; another fit itself."""
+    """The posterior with its powers, without dependence, of a fit that has some; another fit itself."""
     if isinstance(fit, StackedPosterior):
         return fit.alone
     return fit.posterior if isinstance(fit, ForestPosterior) else fit

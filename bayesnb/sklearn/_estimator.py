@@ -66,7 +66,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
             `skip` is left out. For blocks a list, or a dict by block, of any of these.
         method: `default`, the best probabilities that we know of (docs/probabilities.md): inferred numbers are
             ``nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram())``, each column and view has a power, learned from
-            exact leave-one-out predictions, and the prediction is averaged with those of forests of dependence, with
+            exact leave-one-out predictions, and the prediction is averaged with those of models of dependence, with
             learned shares (`StackedPosterior`). `posterior`, the exact posterior predictive, with nothing learned;
             `map`, the joint mode; `mle`; `nuts`; `empirical`, the posterior under a learned prior, which on pixels and
             words may predict worse (see ``fit_empirical``); `averaged`, the average over all subsets of features.
@@ -84,10 +84,10 @@ class NaiveBayesClassifier(IncrementalClassifier):
         temper: None: what the method learns. True or `per_feature`: only one power, or one per feature, and numbers are
             Normal; for `default`, `posterior` and `empirical`. False: none. Of many rows powers are learned on a part
             (``nb.temper``), and where N (K - 1) F^2 is large features of a block share one.
-        dependence: Which parts `default` averages. None: the posterior, the most probable forest of dependence, and the
+        dependence: Which parts `default` averages. None: the posterior; the most probable forest of dependence and the
             mean over those with one parent for all ("aode"), where their pairs are affordable: with S categories and
-            segments of all columns, up to K S^2 of 20 million. False: the posterior alone. `forest` or `aode`: that
-            part alone.
+            segments of all columns, up to K S^2 of 20 million; and inferred numbers with one covariance for all classes
+            ("lda") and with one for each ("qda"). False: the posterior alone. `forest` or `aode`: that part alone.
         keep_rows: Whether ``partial_fit`` keeps rows, from which powers and dependence are learned again: all of them
             up to 10,000, and then so many of each class. ``fit`` keeps none, and ``save`` writes them if ``rows=True``
             asks. Without rows the powers of the first fit remain, without dependence.

@@ -46,7 +46,7 @@ class Learned(NamedTuple):
         >>> clf.learned_.summary
         '3 views of 4 numbers, dependence, powers learned on 150 of 150 rows'
         >>> [(name, round(part.share, 2)) for name, part in clf.learned_.parts.items()]
-        [('columns', 0.47), ('best', 0.24), ('aode', 0.29)]
+        [('columns', 0.27), ('best', 0.13), ('aode', 0.14), ('lda', 0.17), ('qda', 0.29)]
     """
 
     summary: str
@@ -68,7 +68,9 @@ def describe_learned(
         powers |= {name: np.asarray(of_view[:, column]) for column, name in enumerate(names[block])}
         if views > 1:
             said.append(f"{views} views of {_counted(len(names[block]), 'number')}")
-    if isinstance(fit, StackedPosterior | ForestPosterior):
+    if isinstance(fit, StackedPosterior) and not fit.structures:
+        said.append("dependence of numbers alone" + " as pairs of columns are too many" * has_too_many_pairs)
+    elif isinstance(fit, StackedPosterior | ForestPosterior):
         said.append("dependence")
     elif has_too_many_pairs:
         said.append("no dependence as its pairs are too many")

@@ -23,7 +23,7 @@ from bayesnb.fits._closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits._empirical import fit_empirical
 from bayesnb.fits._nuts import fit_nuts
 from bayesnb.forests._posterior import ForestPosterior
-from bayesnb.forests._stacked import COLUMNS, StackedPosterior
+from bayesnb.forests._stacked import COLUMNS, COVARIANCES, StackedPosterior
 from bayesnb.frames._blocks import AnySchema, BlocksSchema, make_schema
 from bayesnb.frames._choices import with_indicators
 from bayesnb.frames._columns import MISSING
@@ -57,7 +57,7 @@ TEMPERED = ("tempered", "feature weights", "temper", "per_feature")
 """Names of tempered fits elsewhere; here it is an argument."""
 
 PARTS: dict[bool | str | None, tuple[str, ...]] = {
-    None: (COLUMNS, "best", "aode"), False: (COLUMNS,), "forest": ("best",), "aode": ("aode",)
+    None: (COLUMNS, "best", "aode", *COVARIANCES), False: (COLUMNS,), "forest": ("best",), "aode": ("aode",)
 }  # fmt: skip
 """The parts of the default by what ``dependence`` may be."""
 
@@ -241,7 +241,7 @@ def specification(
 
 
 class Plan(NamedTuple):
-    """The model, and what is learned: powers, and forests of dependence in an average.
+    """The model, and what is learned: powers, and models of dependence in an average.
 
     ``powers`` are False for none, True for one of all features, or the blocks of which each feature has its own, and
     any other block has one. ``parts`` are those of ``StackedPosterior``, () for no average and no forests.
@@ -271,7 +271,7 @@ def plan(
 
     The method "default" sees inferred numbers by three views and learns powers, of each feature where that takes
     seconds; ``sparse`` blocks and the widest of the others have one if it takes longer. It averages the predictions
-    with those of forests. Nothing is learned for a model that was given.
+    with those of models of dependence. Nothing is learned for a model that was given.
     """
     make = partial(specification, method, smoothing, schema, classes, class_prior, likelihoods)
     learns = method == "default" and temper is None and not isinstance(likelihoods, NaiveBayes)

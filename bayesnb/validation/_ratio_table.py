@@ -77,6 +77,15 @@ class LeftOutRatios:
         """The table with the log ratio of forests [N, K] for rows of these labels."""
         return replace(self, forest=_Relative(y, log_ratio.shape[1])(log_ratio))
 
+    def with_blocks(self, log_probs: dict[str, Array], y: Array) -> LeftOutRatios:
+        """The table with log p of whole blocks [N, K] in place of their features, for rows of these labels."""
+        parts = np.split(self.ratios, np.cumsum([*self.sizes.values()])[:-1], axis=2)
+        by_block: dict[str, Array] = dict(zip(self.sizes, parts, strict=True))
+        for name, log_prob in log_probs.items():
+            by_block[name] = _Relative(y, log_prob.shape[1])(log_prob)[:, :, None]
+        ratios = np.concatenate([*by_block.values()], axis=2, dtype=self.ratios.dtype, casting="same_kind")
+        return replace(self, ratios=ratios, sizes=self.sizes | dict.fromkeys(log_probs, 1))
+
     def select(self, features: Array, factors: Array) -> LeftOutRatios:
         """The table with some of the features, [F] or a mask, and their ratios times these factors."""
         ratios = np.take(self.ratios, np.arange(self.ratios.shape[2])[features], axis=2)  # faster than by a mask

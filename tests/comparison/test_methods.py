@@ -14,6 +14,7 @@ from bayesnb.fits._averaged import feature_inclusion, fit_averaged
 from bayesnb.fits._closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits._empirical import fit_empirical
 from bayesnb.model._naive_bayes import NaiveBayes
+from bayesnb.sklearn._settings import PARTS
 from bayesnb.validation._default import fit_default
 from bayesnb.validation._temper import temper
 from tests.comparisons import compared, data_of, synthetic
@@ -63,7 +64,7 @@ def test_each_row_is_its_method_on_the_same_rows(pair):
     }
     views = {**model.families, "numeric": Views(Normal(), NormalScores(), Histogram())}
     seen = fit_posterior(NaiveBayes(views, num_classes=model.num_classes), X, y)
-    fits["default"], *_ = fit_default(seen, X, y, None, by_feature=views, structures=("columns", "best", "aode"))
+    fits["default"], *_ = fit_default(seen, X, y, None, by_feature=views, structures=PARTS[None])
     found = {method: fit.predict_log_proba(X_test) for method, fit in fits.items()}
     Z, Z_test = one_hot_and_standardised(X, X), one_hot_and_standardised(X_test, X)
     found["logistic regression"] = LogisticRegression(max_iter=1000).fit(Z, y).predict_log_proba(Z_test)

@@ -8,7 +8,7 @@ import bayesnb as nb
 from bayesnb.validation._default import fit_default
 
 N, K = 120, 3
-STRUCTURES = ("columns", "best", "aode")
+STRUCTURES = ("columns", "best", "aode", "lda", "qda")
 
 
 def _blocks():

@@ -1,4 +1,4 @@
-"""The average of a posterior and of forests, against its parts."""
+"""The average of a posterior with models of dependence, against its parts."""
 
 import jax
 import jax.numpy as jnp
@@ -19,8 +19,9 @@ def problem(request):
 
 def test_predictions_are_the_average_of_the_parts(problem):
     fit, X = problem
-    parts = [fit.alone, *fit.forests.values()]
-    assert [fit.structures, [part.structure for part in parts[1:]]] == [("best", "aode"), ["best", "aode"]]
+    parts = [fit.alone, *fit.forests.values(), *fit.normals.values()]
+    assert [fit.structures, [*fit.forests]] == [("best", "aode"), ["best", "aode"]]
+    assert [*fit.normals] == (["lda", "qda"] if not isinstance(X, dict) or "numbers" in X else [])
     probs = np.stack([part.predict_proba(X) for part in parts])
     assert np.abs(probs[1:] - probs[0]).max(axis=(1, 2)).min() > 0.005  # far from rounding
     assert fit.shares.min() > 0.0
@@ -76,6 +77,15 @@ def test_inside_jax_predictions_are_those_of_numpy_rows(problem):
     assert_allclose(found, moved.predict_proba(X), rtol=1e-8, atol=1e-12)
 
 
+def test_rows_inside_jax_need_no_factor_each():
+    """Batches of LAPACK's factors, as a row with missing cells would need under ``vmap``, may wait for each other."""
+    fit = stacked("one block")
+    program = str(jax.make_jaxpr(jax.vmap(lambda row: fit.predict_proba(row[None])))(jnp.asarray(rows_of("one block"))))
+    assert "scan" in program
+    assert "cholesky" not in program
+    assert "triangular_solve" not in program
+
+
 def test_slopes_are_those_of_small_steps():
     fit, X = stacked("one block"), np.nan_to_num(BLOCKS["numbers"])
     with jax.enable_x64(True):
@@ -93,7 +103,7 @@ def test_parts_stay_as_they_are(problem, tmp_path):
     again = jax.tree.map(lambda leaf: leaf, fit)
     moved = fit.with_class_probs([0.1, 0.2, 0.7])
     for one, other in ((fit, again), (fit, saved(fit, tmp_path)), (moved, saved(moved, tmp_path))):
-        assert other.parts == ("columns", "best", "aode")
+        assert other.parts == fit.parts
         assert_array_equal(one.predict_log_proba(X), other.predict_log_proba(X))
         for own, found in zip(one.forests.values(), other.forests.values(), strict=True):
             assert_array_equal(own.predict_log_proba(X), found.predict_log_proba(X))

@@ -74,7 +74,7 @@ def test_names_of_other_pipelines():
     for steps in (columns, columns.set_output(transform="pandas")):  # the classifier is given an array, and a frame
         pipeline = make_pipeline(steps, nb.NaiveBayesClassifier()).fit(frame, [0, 0, 1, 1])
         told = explain(pipeline, frame)
-        assert told.feature_names == ("standardscaler__age", "standardscaler__size")
+        assert told.feature_names == ("standardscaler__age", "standardscaler__size", "dependence")
         assert_allclose(told.log_odds[:, 1], np.diff(pipeline.predict_log_proba(frame))[:, 0])
     nameless = make_pipeline(FunctionTransformer(np.square), nb.NaiveBayesClassifier()).fit(
         frame.to_numpy(), [0, 0, 1, 1]
@@ -84,4 +84,4 @@ def test_names_of_other_pipelines():
     assert told.feature_names == plain.feature_names
     assert_array_equal(told.contributions, plain.contributions)
     alone = Pipeline([("only", nb.NaiveBayesClassifier())]).fit(frame, [0, 0, 1, 1])
-    assert explain(alone, frame).feature_names == ("size", "age")
+    assert explain(alone, frame).feature_names == ("size", "age", "dependence")

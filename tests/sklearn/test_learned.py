@@ -44,11 +44,10 @@ def test_it_is_said_that_pairs_are_too_many(monkeypatch, tmp_path, most):
     fits = [nb.NaiveBayesClassifier(dependence=how).fit(FRAME, Y) for how in (None, False)]
     nb.save(fits[0], tmp_path / "fit.nb")
     said = [fit.learned_.summary for fit in (*fits, nb.load(tmp_path / "fit.nb"))]
-    many, learned = (
-        "no dependence as its pairs are too many, ",
-        "3 views of 2 numbers, {}powers learned on 90 of 90 rows",
-    )
-    assert said == [learned.format(many), learned.format(""), learned.format(many)]
+    many = "no dependence as its pairs are too many, "
+    learned = "3 views of 2 numbers, {}powers learned on 90 of 90 rows"
+    alone = learned.format("dependence of numbers alone as pairs of columns are too many, ")
+    assert said == [alone, learned.format(""), alone]
     monkeypatch.setattr(limits, "MOST_PAIRS", 40)  # 3 x 3 x 3 of the categories, 3 x 3 x 5 with both columns of numbers
     fit = nb.NaiveBayesClassifier({"a": "normal", "b": "categorical", "d": "normal"}).fit(FRAME[["a", "b", "d"]], Y)
     assert fit.learned_.summary == many + "powers learned on 90 of 90 rows"
@@ -68,11 +67,11 @@ def test_columns_of_a_block_share_its_power():
 def test_shares_add_up_and_the_average_is_theirs():
     fitted = clf()
     parts = fitted.learned_.parts
-    assert [*parts] == ["columns", "best", "aode"]
+    assert [*parts] == ["columns", "best", "aode", "lda", "qda"]
     assert sum(part.share for part in parts.values()) == pytest.approx(1.0, abs=1e-12)
     assert all(isinstance(part, Part) and 0 < part.share < 1 for part in parts.values())
     rows = fitted.encoded(FRAME)
-    each = [fitted.fit_.alone, *fitted.fit_.forests.values()]
+    each = [fitted.fit_.alone, *fitted.fit_.forests.values(), *fitted.fit_.normals.values()]
     average = sum(part.share * fit.predict_proba(rows) for part, fit in zip(parts.values(), each, strict=True))
     assert_allclose(fitted.predict_proba(FRAME), average, rtol=1e-9)
 

@@ -20,6 +20,7 @@ from tests.forests.stacked import BLOCKS, FAMILIES, KINDS, STRUCTURES, N, Y, lea
 
 MODEL = nb.NaiveBayes({"numbers": nb.Normal(), "kinds": nb.Categorical(3)})
 X = rows_of("categories")
+VIEWS = FAMILIES["numbers"]
 
 
 def left_out_predictions(fit, weight, rows=range(N)):
@@ -51,6 +52,104 @@ def test_shares_are_those_of_rows_left_out(rng):
     assert np.ptp(shares) > 0.02
     losses = -(weight @ np.log(np.column_stack([probs, probs @ fit.shares]))) / weight.sum()
     assert_allclose(fit.log_losses, losses, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("weighted", "missing"), [(False, True), (True, True), (False, False)])
+def test_covariances_learn_powers_and_are_judged_by_rows_left_out(weighted, missing, rng):
+    """Rows that lack a number teach them nothing, and are judged by those they have; other blocks are as they are."""
+    X = {**rows_of("categories")}
+    if not missing:
+        X["numbers"] = np.nan_to_num(X["numbers"])
+    weight = rng.integers(1, 3, N).astype(float) if weighted else np.ones(N)
+    prior = nb.NaiveBayes({name: FAMILIES[name] for name in X})
+    fit = learn(nb.fit_posterior(prior, X, Y, sample_weight=weight), X, Y, weight)
+    lacks = np.isnan(X["numbers"]).any(axis=1)
+    assert lacks.sum() > 10 or not missing
+    whole = {**X, "numbers": np.where(lacks[:, None], np.nan, X["numbers"])}
+    assert [*fit.normals] == ["lda", "qda"]
+    for part, covariance, loss in zip(fit.normals.values(), ["shared", "full"], fit.log_losses[3:5], strict=True):
+        assert part.model.families["numbers"].covariance == covariance
+        exact = nb.fit_posterior(part.prior, whole, Y, sample_weight=weight)
+        if not missing:
+            own = nb.temper(exact, X, Y, per_feature=True, sample_weight=weight)
+            assert_allclose(part.predict_log_proba(X), own.predict_log_proba(X), rtol=1e-9, atol=1e-12)
+        nats = np.empty(N)
+        for n in range(N):
+            left = np.where(np.arange(N) == n, weight - 1.0, weight)
+            again = nb.fit_posterior(part.prior, whole, Y, sample_weight=left).with_powers(part.powers)
+            nats[n] = -again.predict_log_proba({name: x[[n]] for name, x in X.items()})[0, Y[n]]
+        assert_allclose(loss, weight @ nats / weight.sum(), rtol=1e-6)
+
+
+def test_covariances_of_few_rows_must_convince_folds(monkeypatch, rng):
+    """Fits to the other folds, whose priors have not seen the row; leave-one-out counts where its loss is larger."""
+    y = np.arange(24) % 3
+    x = 0.3 * y[:, None] + rng.normal(size=(24, 12))
+    fit = learn(nb.fit_posterior(nb.NaiveBayes(VIEWS), x, y), x, y)
+    labelled = label_rows(fit.model, x, y)
+    fold_of = np.empty(24, int)
+    fold_of[np.lexsort((hash_rows(labelled), y))] = np.arange(24) % NUM_FOLDS
+    by_folds = []
+    losses = dict(zip(fit.parts, fit.log_losses, strict=False))
+    for name, part in fit.normals.items():
+        family, joint = nb.MultivariateNormal(part.model.families["x"].covariance), np.empty((24, 3))
+        for n in range(24):
+            others = fold_of != fold_of[n]
+            density = nb.fit_posterior(nb.NaiveBayes(family), x[others], y[others]).log_joint(x[[n]])
+            prior = 1.0 + np.bincount(y[others], minlength=3)
+            left = 1.0 + np.bincount(np.delete(y, n), minlength=3)
+            log_p = density[0] - np.log(prior / prior.sum())
+            joint[n] = np.log(left / left.sum()) + float(part.powers["x"][0]) * log_p
+        loss = np.mean(np.logaddexp.reduce(joint, axis=1) - joint[np.arange(24), y])
+        by_folds.append(losses[name] == pytest.approx(loss, rel=1e-6))
+    monkeypatch.setattr(limits, "FEW_ROWS", 0)
+    plain = learn(nb.fit_posterior(nb.NaiveBayes(VIEWS), x, y), x, y)
+    alone = dict(zip(plain.parts, plain.log_losses, strict=False))
+    assert by_folds == [losses[name] > alone[name] for name in fit.normals]
+    assert any(by_folds)
+
+
+@pytest.mark.parametrize(
+    ("family", "columns", "most"),
+    [
+        (nb.Normal(), 3, None),
+        (nb.Views(nb.NormalScores(), nb.Histogram()), 3, None),
+        (VIEWS, 1, None),
+        (VIEWS, 3, 4000),
+    ],
+)
+def test_chosen_numbers_single_ones_and_very_many_have_no_covariance(family, columns, most, monkeypatch):
+    if most is not None:
+        monkeypatch.setattr(limits, "MOST_PRODUCTS", most)  # 3 classes x 3 x 3 numbers x (120 rows + 30) are 4,050
+    rows = {"numbers": BLOCKS["numbers"][:, :columns], "kinds": BLOCKS["kinds"]}
+    fit = learn(nb.fit_posterior(nb.NaiveBayes({"numbers": family, "kinds": nb.Categorical(3)}), rows, Y), rows, Y)
+    assert fit.parts == ("columns", "best", "aode")
+
+
+def test_a_column_without_a_number_changes_no_covariance():
+    """Where no row is whole there is none."""
+    x, gone = np.nan_to_num(BLOCKS["numbers"]), np.full((N, 1), np.nan)
+    fits = [learn(nb.fit_posterior(nb.NaiveBayes(VIEWS), rows, Y), rows, Y) for rows in (x, np.hstack([x, gone]))]
+    for name, part in fits[0].normals.items():
+        other = fits[1].normals[name]
+        assert_allclose(other.predict_proba(np.hstack([x, gone])), part.predict_proba(x), rtol=1e-6)
+    holes = x.copy()
+    holes[np.arange(N), np.arange(N) % 3] = np.nan
+    assert not learn(nb.fit_posterior(nb.NaiveBayes(VIEWS), holes, Y), holes, Y).normals
+
+
+def test_covariances_need_no_forests(monkeypatch, tmp_path):
+    monkeypatch.setattr(limits, "MOST_PAIRS", 1)
+    x = np.nan_to_num(BLOCKS["numbers"])
+    fit = learn(nb.fit_posterior(nb.NaiveBayes(VIEWS), x, Y), x, Y)
+    assert fit.parts == ("columns", "lda", "qda")
+    probs = np.stack([part.predict_proba(x) for part in (fit.alone, *fit.normals.values())])
+    assert_allclose(fit.predict_proba(x), np.einsum("m,mnk->nk", fit.shares, probs), rtol=1e-9)
+    nb.save(fit, tmp_path / "fit")
+    assert_array_equal(nb.load(tmp_path / "fit").predict_proba(x), fit.predict_proba(x))
+    with pytest.raises(ValueError, match="pairs and structures belong together"):
+        nb.save(replace(fit, structures=("best",), forest_powers=((fit.powers, np.ones(())),), shares=np.full(4, 0.25),
+                        log_losses=np.ones(5)), tmp_path / "odd")  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)

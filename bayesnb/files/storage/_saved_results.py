@@ -34,7 +34,7 @@ from bayesnb.forests._fit import add_pairs
 from bayesnb.forests._layout import lay_out, segments_of
 from bayesnb.forests._pairs import count_pairs
 from bayesnb.forests._posterior import ForestPosterior, ForestStatistics
-from bayesnb.forests._stacked import StackedPosterior
+from bayesnb.forests._stacked import COVARIANCES, StackedPosterior
 from bayesnb.forests._structures import STRUCTURES
 from bayesnb.model._declarations import hyperpriors
 from bayesnb.model._naive_bayes import NaiveBayes
@@ -286,7 +286,6 @@ def _(result: ForestPosterior) -> Any:
 def _(result: StackedPosterior) -> Any:
     posterior = rebuild.dispatch(Posterior)(result)
     alone, shares = Posterior(posterior.prior, posterior.model, posterior.statistics, posterior.powers), result.shares
-    _check_pairs(alone, result.pairs, result.apart)
     for structure, (powers, power) in zip(result.structures, result.forest_powers, strict=True):
         _check_forest(structure, power)
         rebuild(replace(alone, powers=powers))
@@ -294,6 +293,16 @@ def _(result: StackedPosterior) -> Any:
         raise ValueError(f"shares must be {len(result.parts)} probabilities, got shape {np.shape(shares)}")
     if np.shape(result.log_losses) != (len(result.parts) + 1,):
         raise ValueError(f"log_losses must be {len(result.parts) + 1} numbers, got shape {np.shape(result.log_losses)}")
+    normals = {name: rebuild(one) for name, one in result.normals.items()}
+    sizes = {(*one.prior.columns.items(), one.prior.num_classes) for one in (alone, *normals.values())}
+    if not normals.keys() <= COVARIANCES.keys() or len(sizes) > 1:
+        raise ValueError(f"normals must be fits of the same columns and classes by {[*COVARIANCES]}, got {normals!r}")
+    posterior = replace(posterior, normals=normals, parents=None, segments=())
+    if (result.pairs is None) == bool(result.structures):
+        raise ValueError(f"pairs and structures belong together, got structures {result.structures}")
+    if result.pairs is None:
+        return posterior
+    _check_pairs(alone, result.pairs, result.apart)
     structure = "best" if "best" in result.structures else "aode"
     forest = add_pairs(alone, result.pairs, structure, result.apart)
     return replace(posterior, parents=forest.parents, segments=forest.segments)
