@@ -329,7 +329,8 @@ def _check_pairs(posterior: Posterior, pairs: Any, apart: tuple[str, ...]) -> No
         raise ValueError(f"apart must be some of the blocks {[*prior.families]}, got {apart}")
     layout = lay_out(families, prior.columns)
     joined = layout.joined(segments_of(own, prior.columns))
-    possible = [_layout(count_pairs(layout, rows, segments)) for segments in (None, joined)]
+    # those of segments first: of many columns of numbers the pairs of all bins would not fit in memory
+    possible = (_layout(count_pairs(layout, rows, segments)) for segments in (joined, None))
     if _layout(pairs) not in possible:
         raise ValueError(f"pairs must be those of the model's columns and classes, got {_layout(pairs)}")
 
