@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import jax
 import numpy as np
 
 from bayesnb.arrays import _limits as limits
@@ -147,3 +148,28 @@ def _require_labels(model: Specification) -> None:
                 "another column is a class of its own: give it parameters by class, leave the block out, or use "
                 "nb.temper(..., per_feature=True) on its fit_posterior"
             )
+
+
+def check_pairs(posterior: Posterior, pairs: Any, apart: tuple[str, ...]) -> None:
+    """ValueError unless the pairs are those of columns that are not ``apart``: of their categories, or of segments."""
+    pairs.check()
+    prior = posterior.prior.with_sites(None)
+    none: dict[str, Any] = {name: np.zeros((0, columns or 0)) for name, columns in prior.columns.items()}
+    rows = label_rows(prior, none["x"] if prior.single else none, np.zeros(0, int))
+    families, own = (
+        {name: family for name, family in model.families.items() if name not in apart}
+        for model in (prior, posterior.model)
+    )
+    if len(families) + len(apart) != len(prior.families) or not families:
+        raise ValueError(f"apart must be some of the blocks {[*prior.families]}, got {apart}")
+    layout = lay_out(families, prior.columns)
+    joined = layout.joined(segments_of(own, prior.columns))
+    # those of segments first: of many columns of numbers the pairs of all bins would not fit in memory
+    possible = (_layout(count_pairs(layout, rows, segments)) for segments in (joined, None))
+    if _layout(pairs) not in possible:
+        raise ValueError(f"pairs must be those of the model's columns and classes, got {_layout(pairs)}")
+
+
+def _layout(tree: Any) -> str:
+    """The structure of a pytree, and the shapes of its arrays."""
+    return str(jax.tree.map(np.shape, tree))

@@ -86,12 +86,18 @@ def fit_default(
         table, words = raise_words(table)
         powers, groups = learn_powers(split_groups(exact, table))
     posterior = with_powers(exact, table.sizes, powers, words)
+    if [*structures] == [COLUMNS]:
+        return posterior, some.num_rows, False
+
+    def loss(learned: tuple[Array, Array]) -> float:
+        return float(table.weight @ learned[0])
+
     forests, has_too_many = _find_forests(exact, rows, some, structures, count)
     folds = _folds(exact, some)
     nats, found = [softmax(table.joint(powers))[1]], list[tuple[dict[str, Array], Array]]()
     for of_one in zip(*_ratios_of_forests([*forests.values()], some, folds), strict=True):
         learned = [_learn_with(ratio, table, groups, some.labels.y) for ratio in of_one]
-        of_rows, powers = max(learned, key=lambda one: float(table.weight @ one[0]))
+        of_rows, powers = max(learned, key=loss)
         nats.append(of_rows)
         found.append((with_powers(exact, table.sizes, powers, words).powers or {}, np.asarray(powers[-1])))
     if COLUMNS not in structures and forests:
@@ -100,12 +106,9 @@ def fit_default(
     normals = dict[str, Posterior]()
     for part, fit, judged in _fit_covariances(exact, some, structures, folds):
         tables = [table.with_blocks(log_probs, some.labels.y) for log_probs in judged]
-        with one_blas_thread():
-            powers_of = [learn_powers(split_groups(fit, one))[0] for one in tables]
-        each = [softmax(one.joint(powers))[1] for one, powers in zip(tables, powers_of, strict=True)]
-        worst = int(np.argmax([table.weight @ one for one in each]))
-        nats.append(each[worst])
-        normals[part] = with_powers(fit, tables[worst].sizes, powers_of[worst], words)
+        of_rows, powers = max((_learn_alone(fit, one) for one in tables), key=loss)
+        nats.append(of_rows)
+        normals[part] = with_powers(fit, tables[0].sizes, powers, words)
     if len(nats) == 1:
         return posterior, some.num_rows, has_too_many
     shares = find_shares(np.stack(nats, axis=1), table.weight, [WITHOUT, *[WITH] * (len(nats) - 1)])
@@ -171,6 +174,13 @@ def _ratios_of_forests(forests: Sequence[ForestPosterior], rows: LabelledRows, f
 def _each(forest: ForestPosterior, structures: Sequence[str]) -> dict[str, ForestPosterior]:
     """The same statistics with each of the structures."""
     return {one: choose_parents(replace(forest, structure=one)) for one in structures}
+
+
+def _learn_alone(fit: Posterior, table: LeftOutRatios) -> tuple[Array, Array]:
+    """-log p(y | x) of each left-out row [N] of a posterior, and the powers that are learned."""
+    with one_blas_thread():
+        powers, _ = learn_powers(split_groups(fit, table))
+    return softmax(table.joint(powers))[1], powers
 
 
 def _learn_with(ratio: Array, table: LeftOutRatios, groups: Sequence[Group], y: Array) -> tuple[Array, Array]:

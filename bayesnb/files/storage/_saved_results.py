@@ -30,9 +30,7 @@ from bayesnb.fits._em import EMEstimate
 from bayesnb.fits._empirical import EmpiricalPosterior
 from bayesnb.fits._multilabel import MultiLabel
 from bayesnb.fits._nuts import HierarchicalDraws
-from bayesnb.forests._fit import add_pairs
-from bayesnb.forests._layout import lay_out, segments_of
-from bayesnb.forests._pairs import count_pairs
+from bayesnb.forests._fit import add_pairs, check_pairs
 from bayesnb.forests._posterior import ForestPosterior, ForestStatistics
 from bayesnb.forests._stacked import COVARIANCES, StackedPosterior
 from bayesnb.forests._structures import STRUCTURES
@@ -43,7 +41,6 @@ from bayesnb.results._combine import check_powers
 from bayesnb.results._draws import Draws
 from bayesnb.rows import _arguments as arguments
 from bayesnb.rows._checks import check_fit, columns_behind, match_statistics
-from bayesnb.rows._labelled_rows import label_rows
 from bayesnb.rows._sufficient_statistics import ModelStatistics, same_sums
 
 EFFECTS: Mapping[type, tuple[str, ...]] = {
@@ -276,7 +273,7 @@ def _(result: AveragedPosterior) -> Any:
 def _(result: ForestPosterior) -> Any:
     posterior, power = rebuild(result.posterior), result.power
     _check_forest(result.structure, 1.0 if power is None else power)
-    _check_pairs(posterior, result.pairs, result.apart)
+    check_pairs(posterior, result.pairs, result.apart)
     if power is not None and posterior.powers is None:
         raise ValueError("the power of the forests and the powers of the features belong together")
     return replace(add_pairs(posterior, result.pairs, result.structure, result.apart), power=power)
@@ -302,7 +299,7 @@ def _(result: StackedPosterior) -> Any:
         raise ValueError(f"pairs and structures belong together, got structures {result.structures}")
     if result.pairs is None:
         return posterior
-    _check_pairs(alone, result.pairs, result.apart)
+    check_pairs(alone, result.pairs, result.apart)
     structure = "best" if "best" in result.structures else "aode"
     forest = add_pairs(alone, result.pairs, structure, result.apart)
     return replace(posterior, parents=forest.parents, segments=forest.segments)
@@ -313,31 +310,6 @@ def _check_forest(structure: Any, power: Any) -> None:
         raise ValueError(f"structure must be one of {list(STRUCTURES)}, got {structure!r}")
     if not (np.ndim(power) == 0 and 0 <= float(power) < np.inf):
         raise ValueError(f"power must be one number, finite and not negative, got {power!r}")
-
-
-def _check_pairs(posterior: Posterior, pairs: Any, apart: tuple[str, ...]) -> None:
-    """ValueError unless the pairs are those of columns that are not ``apart``: of their categories, or of segments."""
-    pairs.check()
-    prior = posterior.prior.with_sites(None)
-    none: dict[str, Any] = {name: np.zeros((0, columns or 0)) for name, columns in prior.columns.items()}
-    rows = label_rows(prior, none["x"] if prior.single else none, np.zeros(0, int))
-    families, own = (
-        {name: family for name, family in model.families.items() if name not in apart}
-        for model in (prior, posterior.model)
-    )
-    if len(families) + len(apart) != len(prior.families) or not families:
-        raise ValueError(f"apart must be some of the blocks {[*prior.families]}, got {apart}")
-    layout = lay_out(families, prior.columns)
-    joined = layout.joined(segments_of(own, prior.columns))
-    # those of segments first: of many columns of numbers the pairs of all bins would not fit in memory
-    possible = (_layout(count_pairs(layout, rows, segments)) for segments in (joined, None))
-    if _layout(pairs) not in possible:
-        raise ValueError(f"pairs must be those of the model's columns and classes, got {_layout(pairs)}")
-
-
-def _layout(tree: Any) -> str:
-    """The structure of a pytree, and the shapes of its arrays."""
-    return str(jax.tree.map(np.shape, tree))
 
 
 @rebuild.register
