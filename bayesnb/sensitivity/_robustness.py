@@ -138,15 +138,15 @@ def _first_change(sites: Any, weights: Any, arrays: dict[str, Array]) -> tuple[A
             part.min(axis=0, keepdims=True) for part in (margin, jnp.where(own, jnp.inf, s - margin / slope))
         )
         low, high = jnp.where(least > 0, s, low), jnp.where(least > 0, high, s)
-        between = jnp.where(jnp.isinf(high), 8.0 * s, jnp.sqrt(jnp.maximum(low, FEWEST) * high))
+        between = jnp.where(low == 0, FEWEST, jnp.where(jnp.isinf(high), 8.0 * s, jnp.sqrt(low * high)))
         new = jnp.where((newton >= low) & (newton <= high), newton, between)
-        new = jnp.where(state.ended, s, new)
-        ended = (jnp.abs(new - s) <= enough * s) | (s >= MOST) | (high <= 2.0 * FEWEST)
+        new = jnp.where(state.ended, s, jnp.clip(new, FEWEST, MOST))
+        ended = (jnp.abs(new - s) <= enough * s) | (low >= MOST) | (high <= FEWEST)
         return _Search(new, low, high, share, margin.argmin(axis=0), ended, state.step + 1)
 
     start = _Search(none + 1.0, none, none + jnp.inf, jnp.ones(shape), best, none > 0, jnp.zeros((), int))
     found = jax.lax.while_loop(lambda state: ~state.ended.all() & (state.step < MOST_STEPS), step, start)
-    s_star = jnp.where(found.s >= MOST, jnp.inf, jnp.where(found.low > 0, found.s, 0.0))[0]
+    s_star = jnp.where(found.low >= MOST, jnp.inf, jnp.where(found.high <= FEWEST, 0.0, found.s))[0]
     impossible = jnp.isneginf(scores.max(axis=0))
     support = jnp.take_along_axis(found.share, found.rival[None], axis=0)[0]
     return jnp.where(impossible, 0.0, s_star), best, found.rival, support

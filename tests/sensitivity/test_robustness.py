@@ -1,5 +1,6 @@
 """How many pseudo-rows change a decision: golden numbers, refits with exactly those rows, and copies."""
 
+import itertools
 import re
 from dataclasses import replace
 
@@ -69,6 +70,36 @@ def test_it_is_where_the_set_grows(prior):
         if s > 0:
             sizes = [nb.decide_set(POST, NEW[n : n + 1], s * f, prior=prior).sizes[0] for f in (1 - 1e-6, 1 + 1e-6)]
             assert sizes == [1, 2]
+
+
+WHOLE = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
+
+
+@pytest.mark.parametrize("prior", [None, "vacuous"])
+@pytest.mark.parametrize("family", [nb.Bernoulli(), nb.Categorical(3)], ids=str)
+@pytest.mark.parametrize("num_classes", [2, 3])
+def test_fewer_pseudo_rows_leave_one_class_and_as_many_do_not(family, num_classes, prior, rng):
+    size = 3 if isinstance(family, nb.Categorical) else 2
+    rows = np.array([*itertools.product([*range(size), np.nan], repeat=2)])
+    X = rng.choice([*range(size), np.nan], (9, 2))
+    y = np.arange(9) * num_classes // 9
+    whole = 0
+    for weight in (None, rng.integers(1, 5, 9), rng.random(9)):
+        post = nb.fit_posterior(nb.NaiveBayes(family, num_classes=num_classes), X, y, sample_weight=weight)
+        s_star = nb.robustness(post, rows, prior).s_star
+        whole += np.isclose(s_star[:, None], WHOLE, rtol=1e-9).any(axis=1).sum()
+        # all rows beside the whole numbers where counts tie, and each beside its own end
+        for s in (1e-9, *(tie * (1 + change) for tie in WHOLE for change in (-1e-6, 1e-6)), 1e9):
+            assert_array_equal(nb.decide_set(post, rows, s, prior=prior).sizes == 1, s < s_star)
+        for n in np.flatnonzero((s_star > 0) & np.isfinite(s_star))[:3]:
+            near = [nb.decide_set(post, rows[n][None], s_star[n] * f, prior=prior) for f in (1 - 1e-6, 1 + 1e-6)]
+            assert [found.sizes[0] == 1 for found in near] == [True, False]
+    assert whole
+
+
+def test_a_tie_at_the_first_number_tried():
+    post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[0], [0], [1]], [0, 0, 1])
+    assert_allclose(nb.robustness(post, [[np.nan]]).s_star, [1.0], rtol=1e-12)  # class counts 3 : 2 + s
 
 
 def test_copies_of_rows_and_of_the_prior_multiply_it():
