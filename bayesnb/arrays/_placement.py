@@ -30,6 +30,7 @@ Array = Any
 """A numpy or a JAX array."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def on_host(*trees: Any) -> bool:
@@ -187,6 +188,16 @@ def pad_rows(rows: Array, room: int | None = None) -> Array:
     out = np.zeros((room, *rows.shape[1:]), rows.dtype)
     out[:size] = rows
     return out
+
+
+def varying_as(tree: T, *data: Any) -> T:
+    """The arrays, varying over those axes of a ``shard_map`` over which ``data`` do.
+
+    A loop over data must begin with such arrays, and both branches of a condition must end with them.
+    """
+    # the sum of no numbers is 0, and it varies
+    nothing = [jnp.atleast_1d(leaf)[:0].sum() for leaf in jax.tree.leaves(data)]
+    return cast(T, jax.tree.map(lambda a: a + sum(zero.astype(a.dtype) for zero in nothing), tree))
 
 
 def promote_dtypes(function: Function) -> Function:

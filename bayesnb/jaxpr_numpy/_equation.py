@@ -74,7 +74,8 @@ def to_numpy(x: Any) -> Array:
         return np.asarray(x, getattr(x, "dtype", None))  # numpy ignores the dtype of JAX's typed Python numbers
     if not has_numpy_form(x):
         raise NotImplementedError(f"only keys of threefry2x32 have a form in numpy, not of {jax.random.key_impl(x)}")
-    words = np.asarray(jax.random.key_data(x))
+    with jax.core.eval_context():  # a known key stays known inside of a transformation
+        words = np.asarray(jax.random.key_data(x))
     return join(words[..., 0], words[..., 1])
 
 

@@ -19,7 +19,7 @@ from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import observed
 from bayesnb.arrays._compute import compute_rows, interpret
 from bayesnb.arrays._loops import in_threads, row_blocks
-from bayesnb.arrays._placement import Array, on_host
+from bayesnb.arrays._placement import Array, on_host, varying_as
 from bayesnb.numerics import _stable as stable
 from bayesnb.numerics._covariances import log_determinant, proper, variances, whiten
 
@@ -86,7 +86,7 @@ def log_student(df: Array, between: Distances) -> Array:
 def _on_device(given: Whitening, x: Array) -> Distances:
     """Distances with one factor for each class if no cell is missing, else with one for each row and class."""
     x = jnp.asarray(x, jnp.result_type(float))
-    given = Whitening(*(jnp.asarray(a, x.dtype) for a in given))
+    given = varying_as(Whitening(*(jnp.asarray(a, x.dtype) for a in given)), x)
     whole = (~jnp.isnan(x) | ~_varying(given.covariance)[None]).all()
     return jax.lax.cond(whole, _whole_rows, lambda w, x: _any_rows(w.loc, w.covariance, x), given, x)
 

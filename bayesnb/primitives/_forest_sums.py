@@ -22,7 +22,7 @@ import numpy as np
 
 from bayesnb.arrays._compute import compute
 from bayesnb.arrays._loops import compiled
-from bayesnb.arrays._placement import Array, on_host
+from bayesnb.arrays._placement import Array, on_host, varying_as
 from bayesnb.numerics._stable import NEVER
 
 
@@ -118,8 +118,8 @@ def _eliminate(log_weights: Array) -> Array:
         total = jax.nn.logsumexp(column, axis=-2, keepdims=True)
         return jnp.logaddexp(rows, column - total + own), log_sum + total[..., 0, 0]
 
-    start = jnp.concatenate([log_weights, roots], axis=-2), jnp.zeros_like(log_weights[..., 0, 0])
-    return jax.lax.fori_loop(0, size, leave, start)[1]
+    nothing = varying_as(jnp.zeros_like(log_weights[..., 0, 0]), log_weights)
+    return jax.lax.fori_loop(0, size, leave, (jnp.concatenate([log_weights, roots], axis=-2), nothing))[1]
 
 
 @jax.jit

@@ -18,7 +18,7 @@ from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._compute import interpret
 from bayesnb.arrays._loops import compiled, in_threads, part_of_loops, row_blocks
 from bayesnb.arrays._own_primitives import Shape, with_host_body
-from bayesnb.arrays._placement import Array
+from bayesnb.arrays._placement import Array, varying_as
 from bayesnb.numerics._stable import log_gamma_ratio
 
 
@@ -78,7 +78,7 @@ def _of_columns(mass: Array, counts: Array, totals: Array) -> tuple[Array, Array
 
     shape, kind = (len(totals), len(mass)), jnp.result_type(mass, float)
     start = jnp.zeros((*shape, len(ends[0])), kind), jnp.zeros(shape, kind)
-    weights, rest = jax.lax.scan(add, start, jnp.asarray(counts, kind))[0]
+    weights, rest = jax.lax.scan(add, varying_as(start, mass, counts, totals), jnp.asarray(counts, kind))[0]
     return jnp.zeros((*shape, size, size), kind).at[:, :, *ends].set(weights), rest
 
 

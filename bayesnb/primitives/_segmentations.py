@@ -21,7 +21,7 @@ from jax.scipy.special import gammaln
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._loops import compiled, in_threads, row_blocks
 from bayesnb.arrays._own_primitives import Shape, with_host_body
-from bayesnb.arrays._placement import Array
+from bayesnb.arrays._placement import Array, varying_as
 from bayesnb.numerics._stable import NEVER
 
 
@@ -87,7 +87,8 @@ def _of_table(log_weight: Array, real: Array) -> tuple[Array, Array]:
         return best.at[j + 1].set((best[:-1] + upper[:, j]).max()), None
 
     # relative to the best segmentation the weights keep their digits, however large they are
-    best, _ = jax.lax.scan(best_before, jnp.full(size + 1, NEVER, kind).at[0].set(0.0), jnp.arange(size))
+    nothing = varying_as(jnp.full(size + 1, NEVER, kind), upper)
+    best, _ = jax.lax.scan(best_before, nothing.at[0].set(0.0), jnp.arange(size))
     upper = (upper + best[:-1, None]) - best[None, 1:]
 
     # a segment costs 1 - p for each edge that it crosses, and p for the cut after it, if it is not the last
@@ -102,9 +103,8 @@ def _of_table(log_weight: Array, real: Array) -> tuple[Array, Array]:
         def backward(sums: Array, i: Array) -> tuple[Array, None]:
             return sums.at[i].set(jax.nn.logsumexp(table[i] + sums[1:])), None
 
-        start = jnp.full(size + 1, NEVER, kind)
-        before_, _ = jax.lax.scan(forward, start.at[0].set(0.0), jnp.arange(size))
-        after, _ = jax.lax.scan(backward, start.at[size].set(0.0), jnp.arange(size), reverse=True)
+        before_, _ = jax.lax.scan(forward, nothing.at[0].set(0.0), jnp.arange(size))
+        after, _ = jax.lax.scan(backward, nothing.at[size].set(0.0), jnp.arange(size), reverse=True)
         return before_[size] + log_w, before_[:-1, None] + table + after[None, 1:] + log_w
 
     of_nodes = jnp.log(p), jnp.log1p(-p), jnp.log(weights)
@@ -113,7 +113,7 @@ def _of_table(log_weight: Array, real: Array) -> tuple[Array, Array]:
     def add(total: Array, node: tuple[Array, Array, Array]) -> tuple[Array, None]:
         return jnp.logaddexp(total, at_node(node)[1] - log_sum), None
 
-    log_shares = jax.lax.scan(add, jnp.full_like(upper, NEVER), of_nodes)[0]
+    log_shares = jax.lax.scan(add, varying_as(jnp.full_like(upper, NEVER), upper), of_nodes)[0]
     return best[size] + log_sum, jnp.maximum(log_shares, NEVER)
 
 
@@ -180,8 +180,8 @@ def draw_segmentation(key: Any, log_weight: Array, real: Array, which: Array) ->
         cut = (i <= end) & (uniform < share[which, columns, node, i, end])
         return jnp.where(cut, i - 1, end), cut.astype(int)
 
-    last = jnp.full(num_columns, size - 1)
     steps = jnp.arange(1, size), jax.random.uniform(keys[1], (size - 1, num_columns), log_weight.dtype)
+    last = varying_as(jnp.full(num_columns, size - 1), share, node, steps)
     _, found = jax.lax.scan(back, last, steps, reverse=True)
     return jnp.moveaxis(found, 0, -1)
 
@@ -203,7 +203,7 @@ def _logs_of_draws(log_weight: Array, real: Array) -> tuple[Array, Array]:
         found = jax.nn.logsumexp(logs[:, :-1] + jnp.take(table, j, axis=2), axis=-1) + jnp.take(ends, j, axis=1)
         return logs.at[:, j + 1].set(found), None
 
-    start = jnp.full((len(p), size + 1), NEVER, kind).at[:, 0].set(0.0)
+    start = varying_as(jnp.full((len(p), size + 1), NEVER, kind), table).at[:, 0].set(0.0)
     logs, _ = jax.lax.scan(forward, start, jnp.arange(size))
     paths = logs[:, :-1, None] + table
     return logs[:, -1] + jnp.log(weights[:, 0]), jnp.exp(paths - jax.lax.cumlogsumexp(paths, axis=1))
@@ -251,7 +251,7 @@ def _best_of_table(log_weight: Array, real: Array, prior: Array) -> tuple[Array,
     size, kind = log_weight.shape[0], log_weight.dtype
     ends = jnp.append(log_of(real), 0.0).astype(kind)
     upper = jnp.where(jnp.triu(jnp.ones((size, size), bool)), log_weight, NEVER) + ends[None, :]
-    nothing = jnp.full((size + 1, size), NEVER, kind)  # by end and number of cuts
+    nothing = varying_as(jnp.full((size + 1, size), NEVER, kind), upper)  # by end and number of cuts
 
     def forward(best: Array, j: Array) -> tuple[Array, tuple[Array, Array]]:
         paths = best[:-1] + upper[:, j, None]
@@ -269,7 +269,7 @@ def _best_of_table(log_weight: Array, real: Array, prior: Array) -> tuple[Array,
         cut = (j == end) & (start > 0)
         return (jnp.where(cut, start - 1, end), jnp.where(cut, left - 1, left)), jnp.where(cut, start, 0)
 
-    _, found = jax.lax.scan(back, (jnp.asarray(size - 1), count), jnp.arange(size), reverse=True)
+    _, found = jax.lax.scan(back, (varying_as(jnp.asarray(size - 1), count), count), jnp.arange(size), reverse=True)
     return whole[count], jnp.zeros(size, kind).at[found].set(1.0)[1:]
 
 

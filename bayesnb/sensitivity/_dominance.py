@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 
 from bayesnb.arrays._compute import compute_in_threads
-from bayesnb.arrays._placement import Array
+from bayesnb.arrays._placement import Array, varying_as
 from bayesnb.results._bounds import Site, sum_outer
 from bayesnb.results._classifier import Posterior
 from bayesnb.results._pseudo_rows import codes_of, pseudo_counts, share_of
@@ -166,7 +166,7 @@ def smallest_margin(
 
     shape = jnp.broadcast_shapes(one.weights.shape, other.weights.shape, pseudo_rows.shape)
     tiny = jnp.finfo(pseudo_rows.dtype).eps  # at the share 0 phi may be infinite
-    ends = jnp.full(shape, tiny), jnp.ones(shape)
+    ends = varying_as((jnp.full(shape, tiny), jnp.ones(shape)), one, other, pseudo_rows)
     first, last = jax.lax.cond(one.convex().all(), lambda: ends, lambda: _bracket(phi, shape, tiny))
 
     def step(state: _Minimum) -> _Minimum:
@@ -184,8 +184,7 @@ def smallest_margin(
     def go_on(state: _Minimum) -> Array:
         return (jnp.abs(state.moved) > tiny ** (1 / 3)).any() & (state.step < MOST_STEPS)
 
-    ones = jnp.ones(shape)
-    begin = _Minimum(first, last, jnp.clip(start * ones, first, last), ones, jnp.zeros((), int))
+    begin = _Minimum(first, last, jnp.clip(start * ends[1], first, last), ends[1], jnp.zeros((), int))
     share = jax.lax.while_loop(go_on, step, begin).share
     # the logarithms, which take longer than all else, only here: steps need derivatives alone
     low, high = phi(share)

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays._placement import Node, promote_dtypes, pytree
+from bayesnb.arrays._placement import Node, promote_dtypes, pytree, varying_as
 from bayesnb.arrays._typing import Array, Rows
 from bayesnb.results._bounds import check_question, class_weights, sites_of
 from bayesnb.results._classifier import Posterior
@@ -119,7 +119,7 @@ def robustness(post: Posterior, X: Rows, prior: str | None = None, *, ranges: An
 @jax.jit
 def _first_change(sites: Any, weights: Any, arrays: dict[str, Array]) -> tuple[Array, ...]:
     classes, num_rows = classes_of_rows(sites, weights, arrays), jax.tree.leaves(arrays)[0].shape[0]
-    none = jnp.zeros((1, num_rows))
+    none, ones = varying_as((jnp.zeros((1, num_rows)), jnp.ones((1, num_rows))), sites, weights, arrays)
     scores = classes.low(none).value + others_of_rows(sites, arrays, none)[0]
     best, shape = scores.argmax(axis=0), scores.shape
     own, one = jnp.arange(shape[0])[:, None] == best[None], classes.take(best)
@@ -144,7 +144,7 @@ def _first_change(sites: Any, weights: Any, arrays: dict[str, Array]) -> tuple[A
         ended = (jnp.abs(new - s) <= enough * s) | (low >= MOST) | (high <= FEWEST)
         return _Search(new, low, high, share, margin.argmin(axis=0), ended, state.step + 1)
 
-    start = _Search(none + 1.0, none, none + jnp.inf, jnp.ones(shape), best, none > 0, jnp.zeros((), int))
+    start = _Search(ones, none, none + jnp.inf, jnp.broadcast_to(ones, shape), best, none > 0, jnp.zeros((), int))
     found = jax.lax.while_loop(lambda state: ~state.ended.all() & (state.step < MOST_STEPS), step, start)
     s_star = jnp.where(found.low >= MOST, jnp.inf, jnp.where(found.high <= FEWEST, 0.0, found.s))[0]
     impossible = jnp.isneginf(scores.max(axis=0))

@@ -16,10 +16,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays._placement import Array
+from bayesnb.arrays._placement import Array, varying_as
 from bayesnb.families._views import start_powers
 from bayesnb.results._classifier import Posterior
 from bayesnb.results._combine import has_word_terms, raise_lengths
+from bayesnb.rows._checks import columns_in
 from bayesnb.rows._labelled_rows import LabelledRows
 from bayesnb.rows._part import part_size
 from bayesnb.validation._ratio_table import class_part, count_features
@@ -102,7 +103,7 @@ def left_out_log_ratios(posterior: Posterior, rows: LabelledRows, *, by_feature:
             terms, lengths[name] = family.leave_out_shared_words(*given)
             words[name] = relative(terms)
             continue
-        terms = family.leave_one_out_terms(*given) * start_powers(family, rows.arrays[name].shape[1])[None, None]
+        terms = family.leave_one_out_terms(*given) * start_powers(family, columns_in(family, given[1]))[None, None]
         blocks[name] = relative(terms if by_feature else terms.sum(axis=2, keepdims=True))
     ratios = jnp.concatenate([jnp.zeros((*prior.shape, 0), prior.dtype), *blocks.values()], axis=2)
     sizes = {name: block.shape[2] for name, block in blocks.items()}
@@ -127,7 +128,7 @@ def learn_temperature(table: Ratios) -> Array:
         return low, high, jnp.where(inside, newton, 0.5 * (low + high))
 
     fixed = jax.lax.stop_gradient(summed)
-    low, high = (jnp.asarray(end, summed.ratios.dtype) for end in LOG_TEMPERATURES)
+    low, high = varying_as([jnp.asarray(end, summed.ratios.dtype) for end in LOG_TEMPERATURES], fixed)
     *_, found = jax.lax.fori_loop(0, NUM_STEPS[0], advance, (low, high, high))
     slope, curvature = slopes(found, summed)
     inside = (LOG_TEMPERATURES[0] < found) & (found < LOG_TEMPERATURES[1])
@@ -165,7 +166,7 @@ def _descend(loss: Callable[[Array], Any], start: Array, bounds: Sequence[Any], 
 
     unknown = jnp.full((), jnp.inf, start.dtype)
     begin = _Mode(start, unknown, jnp.eye(len(start), dtype=start.dtype), 0 * start, jnp.ones_like(unknown))
-    return jax.lax.fori_loop(0, num_steps, advance, begin)
+    return jax.lax.fori_loop(0, num_steps, advance, varying_as(begin, start))
 
 
 def find_words(columns: Array, lengths: Array, weight: Array) -> Array:
@@ -175,7 +176,8 @@ def find_words(columns: Array, lengths: Array, weight: Array) -> Array:
     words, and of the classes.
     """
     num = lengths.shape[1]
-    at, _, *bounds = _words_scales(num, columns.dtype)
+    start, _, *bounds = _words_scales(num, columns.dtype)
+    at = varying_as(start, columns, lengths, weight)
     for most, num_steps in WORD_STEPS:
         at = _descend(partial(_words_loss, columns, lengths, weight, most), at, bounds, num_steps).at
     return at
@@ -234,7 +236,8 @@ def learn_deviations(table: Ratios, temperature: Array) -> Array:
         return mode.at, (log_evidence, mode.at)
 
     scales = jnp.asarray(SCALES, table.ratios.dtype)
-    _, (log_evidence, modes) = jax.lax.scan(at_scale, jnp.zeros(num_features, scales.dtype), scales)
+    start = varying_as(jnp.zeros(num_features, scales.dtype), fixed, fixed_t)
+    _, (log_evidence, modes) = jax.lax.scan(at_scale, start, scales)
     left_out = jnp.cumsum(log_evidence < log_evidence[0] - TOO_LOW) > 0
     best = jnp.argmax(jnp.where(left_out, -jnp.inf, log_evidence))
     _, slope, curvature = loss(modes[best], scales[best], table, temperature)

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import jax
@@ -24,6 +25,7 @@ from bayesnb.primitives.sums import Labels
 from bayesnb.rows._model_statistics import merge_pairs
 from bayesnb.rows._sufficient_statistics import from_device, row_sharding
 from tests import cases
+from tests.forests import histograms, stacked
 
 MERGING = str(Path(__file__).with_name("test_model_statistics.py"))
 
@@ -133,6 +135,65 @@ def test_mesh_with_explicit_axes(name, inside):
         assert_allclose(one, other, rtol=1e-7, atol=1e-7)
 
 
+def by_shards(function):
+    """The function inside of ``shard_map``, on four devices or on one, which has the types of four."""
+    mesh = Mesh(jax.devices()[: min(jax.device_count(), 4)], ("rows",))
+    return jax.shard_map(function, mesh=mesh, in_specs=PartitionSpec("rows"), out_specs=PartitionSpec("rows"))
+
+
+def every_prediction(fit, X):
+    return fit.log_joint(X), fit.predict_proba(X), fit.predict(X), fit.log_density(X)
+
+
+def fits_of(name):
+    """Fits, of which the last has learned most, with their rows as JAX's floats, and labels."""
+    if name == "default":
+        fits, X, y = [stacked.stacked("categories")], stacked.rows_of("categories"), stacked.Y
+    elif name in ("average", "best", "aode"):
+        X, y = histograms.X, histograms.Y
+        fits = [nb.fit_forests(histograms.MODEL, X, y, structure=name)]
+    else:
+        model, X, y = cases.make(name)
+        post = nb.fit_posterior(model, X, y)
+        fits = [nb.fit_mle(model, X, y), nb.fit_map(model, X, y), post, nb.temper(post, X, y)]
+    rows = len(y) // 4 * 4
+    return fits, jax.tree.map(lambda x: jnp.asarray(x[:rows], float), X), jnp.asarray(y[:rows])
+
+
+@pytest.mark.parametrize("name", [*cases.NAMES, "default", "average", "best", "aode"])
+def test_mesh_inside_shard_map_predicts(name):
+    """What fails there fails when it is traced."""
+    fits, X, _ = fits_of(name)
+    for fit in fits:
+        jax.eval_shape(by_shards(partial(every_prediction, fit)), X)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mixed", "histogram", "default", "average"])
+def test_mesh_inside_shard_map_predicts_the_same(name):
+    (*_, fit), X, _ = fits_of(name)
+    found = jax.jit(by_shards(partial(every_prediction, fit)))(X)
+    for one, expected in zip(found, every_prediction(fit, X), strict=True):
+        assert_allclose(one, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", cases.by_default(cases.NAMES, "normal", "histogram"))
+def test_mesh_inside_shard_map_learns_and_asks(name):
+    """Each device learns from the rows that it has; sets of decisions and draws are those of one fit."""
+    (*_, post, _), X, y = fits_of(name)
+
+    def of_own_rows(X, y):
+        own = nb.temper(nb.fit_posterior(post.model, X, y), X, y)
+        return nb.leave_one_out(post.model, X, y), every_prediction(own, X)
+
+    jax.eval_shape(by_shards(of_own_rows), X, y)
+    key = jax.random.key(0)
+    jax.eval_shape(by_shards(lambda X: post.predict_interval(X, key=key, num_draws=20)), X)
+    if name in ("bernoulli", "categorical", "ragged", "normal", "histogram"):
+        ask = lambda X: (nb.robustness(post, X).s_star, nb.decide_set(post, X).sets, post.predict_bounds(X))  # noqa: E731
+        jax.eval_shape(by_shards(ask), X)
+
+
 @on_a_mesh
 def test_mesh_of_bad_rows_is_refused(rng):
     X, y = (rng.random((64, 4)) < 0.5).astype(float), rng.integers(0, 3, 64)
@@ -158,8 +219,8 @@ def test_parts_are_merged_two_by_two(rng, size):
 @pytest.mark.parametrize(  # two_processes_are_one shards rows by default
     ("lane", "passed"),
     [
-        pytest.param("not slow and not fuzz", 9, marks=pytest.mark.slow),
-        pytest.param("slow", 6, marks=pytest.mark.slow),
+        pytest.param("not slow and not fuzz", 31, marks=pytest.mark.slow),
+        pytest.param("slow", 24, marks=pytest.mark.slow),
         pytest.param("fuzz", 14, marks=pytest.mark.fuzz),
     ],
 )

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from bayesnb.arrays._placement import Array
+from bayesnb.arrays._placement import Array, varying_as
 from bayesnb.numerics._stable import NEVER
 from bayesnb.primitives._segment_weights import segment_sums, segment_weights
 from bayesnb.primitives._segmentations import best_segmentation, log_prior_of_count, sum_segmentations
@@ -131,7 +131,7 @@ def join_bins(bins: Array, cuts: Array) -> Array:
         found = jnp.where(cut, sums, whole)
         return found, found
 
-    _, rest = jax.lax.scan(forward, bins[0], (bins[1:], cuts))
+    _, rest = jax.lax.scan(forward, varying_as(bins[0], cuts), (bins[1:], cuts))
     sums = jnp.concatenate([bins[:1], rest])
     _, before = jax.lax.scan(backward, sums[-1], (sums[:-1], cuts), reverse=True)
     return jnp.moveaxis(jnp.concatenate([before, sums[-1:]]), 0, -1)

@@ -13,7 +13,7 @@ from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._cells import bytes_per_row, cells_by_row, is_sparse, sums_between
 from bayesnb.arrays._compute import compute_rows, interpret
 from bayesnb.arrays._loops import compiled, compiled_unless_few, for_loops, in_threads, merge_in_threads, row_blocks
-from bayesnb.arrays._placement import Array, on_host
+from bayesnb.arrays._placement import Array, on_host, varying_as
 from bayesnb.numerics import _stable as stable
 from bayesnb.numerics._log_prob import LogProb
 from bayesnb.primitives._codes import Codes
@@ -77,7 +77,7 @@ def _gather(table: Array, coded: Codes) -> Array:
         place, observed = column
         return total + jnp.where(observed[:, None], table.T[place], 0), None
 
-    start = jnp.zeros((places.shape[0], table.shape[0]), jnp.result_type(float))
+    start = varying_as(jnp.zeros((places.shape[0], table.shape[0]), jnp.result_type(float)), places, table)
     if not table.shape[1]:  # a scan over no columns would still be compiled to read the empty table
         return start
     return jax.lax.scan(add, start, (places.T, seen.T))[0]
