@@ -2,18 +2,22 @@
 
 ``cells.jsonl`` has one line a cell. ``losses.bin`` has its losses by test row: log loss and Brier in float32, one byte
 that is 1 for a wrong prediction, and those of sets of classes in float32. The losses are written before the line that
-says where they are, so a process that is killed leaves whole cells, and at most a line that is cut, which the next one
-drops.
+says where they are, so a process that is killed leaves whole cells. Every line has a digest of itself and one of its
+losses; ``study.json`` has one of itself and one of ``splits.npz``. Cells that do not agree with theirs are left out,
+with a warning, and have to run again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import socket
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +26,7 @@ import numpy as np
 from bayesnb.arrays._user_warnings import warn
 from bayesnb.comparison._designs import Design, Split
 from bayesnb.comparison._scored_cells import Cell, Place
+from bayesnb.files._whole_file import lock_folder, whole_file
 from bayesnb.frames._series import Array, DataError
 
 CELLS, LOSSES, ABOUT, SPLITS, LOCK = "cells.jsonl", "losses.bin", "study.json", "splits.npz", "lock"
@@ -32,29 +37,40 @@ NOTHING = Cell()
 
 
 class Journal:
-    """Cells by key; those of a folder are read when it is opened.
+    """Cells by key; those of a folder that are whole are read when it is opened.
 
     Attributes:
         broken: Why cells are no longer written to the folder; None if they are, or if there is none.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, *, mend: bool = False) -> None:
+        """Read the cells; ``mend`` takes those that are not whole out of the folder."""
         self.folder = folder
         self.broken: str | None = None
         self._cells: dict[str, Cell] = {}
-        self._losses: dict[str, Array | tuple[int, ...]] = {}
-        if folder is not None and (folder / CELLS).exists():
-            self._read(folder)
+        self._losses: dict[str, Array | tuple[Any, ...]] = {}
+        data = b"" if folder is None else _content(folder / CELLS)
+        lines = data.removesuffix(b"\n").split(b"\n") if data else []
+        whole = [line for line in lines if self._read(line)]
+        if len(whole) < len(lines):
+            warn(
+                f"{len(lines) - len(whole)} of the {len(lines)} cells in '{folder}' are cut or damaged, and left out: "
+                f"the same experiment with out='{folder}' runs them again"
+            )
+        if folder is not None and mend and (mended := b"".join(line + b"\n" for line in whole)) != data:
+            with whole_file(folder / CELLS) as file:
+                file.write(mended)
 
-    def _read(self, folder: Path) -> None:
-        data = (folder / CELLS).read_bytes()
-        for line in data[: data.rfind(b"\n") + 1].splitlines():
-            record = json.loads(line)
-            key, at = record.pop("key"), record.pop("losses")
-            for name in Place._fields:
-                del record[name]
-            self._cells[key] = Cell(**record)
-            self._losses[key] = tuple(at) if len(at) > 2 else (*at, PLAIN)
+    def _read(self, line: bytes) -> bool:
+        """Add the cell of a line, if it and its losses are whole."""
+        record = _unseal(line)
+        if record is None or self._packed(record["losses"]) is None:
+            return False
+        key, at = record.pop("key"), record.pop("losses")
+        for name in Place._fields:
+            del record[name]
+        self._cells[key], self._losses[key] = Cell(**record), tuple(at)
+        return True
 
     def __contains__(self, key: object) -> bool:
         return key in self._cells
@@ -71,13 +87,20 @@ class Journal:
         found = self._losses[key]
         if not isinstance(found, tuple):
             return found
-        assert self.folder is not None
-        start, rows, height = found
-        data = np.fromfile(self.folder / LOSSES, np.uint8, _bytes(rows, height), offset=start)
-        losses, wrong, of_sets = np.split(data, [8 * rows, PLAIN_BYTES * rows])
+        data, rows = self._packed(found), found[1]
+        if data is None:
+            raise DataError(f"{LOSSES} in '{self.folder}' has been changed since it was read: load the study again")
+        losses, wrong, of_sets = np.split(np.frombuffer(data, np.uint8), [8 * rows, PLAIN_BYTES * rows])
         plain = losses.view("<f4").reshape(2, rows)
         wrong = np.where(np.isnan(plain[0]), np.nan, wrong)
         return np.vstack([plain, wrong, of_sets.copy().view("<f4").reshape(-1, rows)])
+
+    def _packed(self, at: Sequence[Any]) -> bytes | None:
+        """The bytes of losses at a place of the file; None unless they are whole."""
+        assert self.folder is not None
+        start, rows, height, digest = at
+        data = _content(self.folder / LOSSES, start, rows * (PLAIN_BYTES + 4 * (height - PLAIN)))
+        return data if _digest(data) == digest else None
 
     def append(self, found: Sequence[tuple[str, Place, Cell, Array]]) -> None:
         """Add cells, all of them or none; where the folder takes no more, they stay in memory."""
@@ -85,19 +108,21 @@ class Journal:
         self._losses |= {key: losses.astype(np.float32) for key, *_, losses in found}
         if self.folder is None or self.broken:
             return
-        start, lines, blobs = _size(self.folder / LOSSES), [], []
-        ends = np.cumsum([start, *(_bytes(losses.shape[1], len(losses)) for *_, losses in found)]).tolist()
-        places = {key: (at, losses.shape[1], len(losses)) for at, (key, *_, losses) in zip(ends, found, strict=False)}
-        for key, place, cell, losses in found:
-            told = {name: value for name, value in vars(cell).items() if value != getattr(NOTHING, name)}
-            record = {"key": key, **place._asdict(), **told, "losses": places[key]}
-            lines.append(json.dumps(record, separators=(",", ":")).encode() + b"\n")
-            plain, wrong, of_sets = losses[:2].astype("<f4"), np.nan_to_num(losses[2]), losses[PLAIN:].astype("<f4")
-            blobs.append(plain.tobytes() + wrong.astype(np.uint8).tobytes() + of_sets.tobytes())
+        places, blobs, lines = dict[str, tuple[Any, ...]](), [], []
         try:
-            for name, content in ((LOSSES, blobs), (CELLS, lines)):
-                with (self.folder / name).open("ab") as file:
-                    file.write(b"".join(content))
+            with (self.folder / LOSSES).open("ab") as file:
+                start = file.tell()
+                for key, place, cell, losses in found:
+                    plain, wrong, of_sets = losses[:2].astype("<f4"), np.nan_to_num(losses[2]), losses[PLAIN:]
+                    blobs.append(plain.tobytes() + wrong.astype(np.uint8).tobytes() + of_sets.astype("<f4").tobytes())
+                    places[key] = start, losses.shape[1], len(losses), _digest(blobs[-1])
+                    start += len(blobs[-1])
+                    told = {name: value for name, value in vars(cell).items() if value != getattr(NOTHING, name)}
+                    record = {"key": key, **place._asdict(), **told, "losses": places[key]}
+                    lines.append(_seal(record, separators=(",", ":")) + b"\n")
+                file.write(b"".join(blobs))
+            with (self.folder / CELLS).open("ab") as file:
+                file.write(b"".join(lines))
         except OSError as error:
             self.broken = f"{error.strerror} ({self.folder})"
             warn(f"cells can no longer be written: {self.broken}; the rest of the study is in memory only")
@@ -105,111 +130,108 @@ class Journal:
         self._losses |= places
 
 
-def _bytes(rows: int, height: int) -> int:
-    return rows * (PLAIN_BYTES + 4 * (height - PLAIN))
-
-
 @contextmanager
-def open_journal(folder: Path, about: Mapping[str, Any]) -> Iterator[Journal]:
+def open_journal(folder: Path, about: Mapping[str, Any], designs: Mapping[str, Design]) -> Iterator[Journal]:
     """The journal of a folder, held by this process alone until the end of the context.
 
-    ``about`` describes the study; it replaces what the folder says, unless that is another study.
+    ``about`` describes the study, and ``designs`` are its splits; they replace what the folder has, unless that is
+    another study.
 
     Raises:
-        DataError: if another process holds the folder, or it has another study.
+        DataError: if another process holds the folder, it has another study or other files, or cannot be written.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _hold(folder / LOCK)
-    except OSError as error:
-        raise DataError(f"out='{folder}' cannot be written ({error.strerror}): give another folder") from error
-    try:
-        if (folder / ABOUT).exists():
-            _require_same(folder, json.loads((folder / ABOUT).read_text("utf-8")), about)
-        elif any(path.name != LOCK for path in folder.iterdir()):
-            raise DataError(f"out='{folder}' has other files than those of a study: give an empty or a new folder")
-        if (folder / CELLS).exists():
-            with (folder / CELLS).open("rb+") as file:
-                file.truncate(file.read().rfind(b"\n") + 1)  # a line that was cut when a process was killed
-        write_about(folder, about)
-        yield Journal(folder)
-    finally:
-        (folder / LOCK).unlink(missing_ok=True)
+    with ExitStack() as stack:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(_hold(folder))
+            _require_place(folder, about)
+            journal = Journal(folder, mend=True)
+            _write_study(folder, about, designs)
+        except OSError as error:
+            raise DataError(f"out='{folder}' cannot be written ({error.strerror}): give another folder") from error
+        yield journal
 
 
-def write_about(folder: Path, about: Mapping[str, Any]) -> None:
-    """Write what describes a study, whole or not at all."""
-    scratch = folder / f"{ABOUT}.tmp"
-    scratch.write_text(json.dumps(about, indent=1), "utf-8")
-    scratch.replace(folder / ABOUT)
+def read_study(folder: Path) -> tuple[dict[str, Any], dict[str, Design]]:
+    """What describes the study of a folder, and the designs of its sets; DataError if one is not there and whole."""
+    if not (folder / ABOUT).exists():
+        raise DataError(f"'{folder}' is no folder of a study: it has no {ABOUT}")
+    about, splits = _read_study(folder)
+    if about is None or splits is None:
+        raise DataError(
+            f"'{folder / (ABOUT if about is None else SPLITS)}' is not whole: the same experiment with out='{folder}' "
+            "writes it anew, and keeps the cells that are whole"
+        )
+    designs = {}
+    with np.load(BytesIO(splits)) as found:
+        for number, (name, one) in enumerate(about["sets"].items()):
+            both = [[*map(Split, *(found[f"{number} {kind} {part}"] for part in Split._fields))] for kind in KINDS]
+            designs[name] = Design(one["design"], tuple(one["sizes"]), *both)
+    return about, designs
 
 
-def write_splits(folder: Path, designs: Mapping[str, Design]) -> None:
-    """Write the splits of each set, as positions in the rows that were given."""
+def _read_study(folder: Path) -> tuple[dict[str, Any] | None, bytes | None]:
+    """What describes the study of a folder, and the bytes of its splits; None for what is not there and whole."""
+    about, splits = _unseal(_content(folder / ABOUT)), _content(folder / SPLITS)
+    return about, splits if about is not None and _digest(splits) == about["splits"] else None
+
+
+def _write_study(folder: Path, about: Mapping[str, Any], designs: Mapping[str, Design]) -> None:
+    """Write what describes a study, and the splits of each set as positions in the rows that were given."""
     arrays: dict[str, Any] = {}
     for number, design in enumerate(designs.values()):
         for kind in KINDS:
             splits = getattr(design, kind)
             arrays |= {f"{number} {kind} {part}": [getattr(split, part) for split in splits] for part in Split._fields}
-    scratch = folder / f"scratch-{SPLITS}"
-    np.savez(scratch, **arrays)
-    scratch.replace(folder / SPLITS)
+    np.savez(packed := BytesIO(), **arrays)
+    told = _seal({**about, "splits": _digest(packed.getvalue())}, indent=1)
+    for name, content in ((ABOUT, told), (SPLITS, packed.getvalue())):
+        with whole_file(folder / name) as file:
+            file.write(content)
 
 
-def read_splits(folder: Path, about: Mapping[str, Any]) -> dict[str, Design]:
-    """The designs of the sets of a folder."""
-    designs = {}
-    with np.load(folder / SPLITS) as found:
-        for number, (name, one) in enumerate(about["sets"].items()):
-            both = [[*map(Split, *(found[f"{number} {kind} {part}"] for part in Split._fields))] for kind in KINDS]
-            designs[name] = Design(one["design"], tuple(one["sizes"]), *both)
-    return designs
+def _require_place(folder: Path, about: Mapping[str, Any]) -> None:
+    """Raise DataError unless the folder is empty or of this study; warn of what is not whole, to be written anew."""
+    before, splits = _read_study(folder)
+    used = any(path.name != LOCK and not path.name.startswith(".") for path in folder.iterdir())
+    if before is not None:
+        _require_same(folder, before, about)
+    elif used and not any(map(_unseal, _content(folder / CELLS).split(b"\n"))):
+        raise DataError(f"out='{folder}' has other files than those of a study: give an empty or a new folder")
+    if used and (before is None or splits is None):
+        warn(f"'{folder / (ABOUT if before is None else SPLITS)}' is not whole, and is written anew")
 
 
-def read_about(folder: Path) -> dict[str, Any]:
-    """What describes the study of a folder; DataError if there is none."""
-    if not (folder / ABOUT).exists():
-        raise DataError(f"'{folder}' is no folder of a study: it has no {ABOUT}")
-    return dict(json.loads((folder / ABOUT).read_text("utf-8")))
+@contextmanager
+def _hold(folder: Path) -> Iterator[None]:
+    """Hold a folder by a lock that the kernel takes off a process that ends; a file in it says who does.
 
-
-def _hold(lock: Path) -> None:
-    """Make the lock; one whose process has ended is taken over."""
-    host = socket.gethostname()
-    for _ in range(2):
+    Where the kernel has none, and between hosts, the file is the lock, and one that was left is removed by hand.
+    """
+    lock, host, alone, kernel = folder / LOCK, socket.gethostname(), True, True
+    with ExitStack() as stack:
         try:
-            with lock.open("x") as file:
-                json.dump(
-                    {"pid": os.getpid(), "host": host, "since": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"}, file
-                )
-            return
-        except FileExistsError:
-            held = _read_lock(lock)
-            if held and held["host"] == host and not _runs(held["pid"]):
-                lock.unlink(missing_ok=True)
-                continue
-            who = "another process" if not held else f"process {held['pid']} on {held['host']} since {held['since']}"
+            stack.enter_context(lock_folder(folder.resolve()))
+        except BlockingIOError:
+            alone = False
+        except OSError:
+            kernel = False
+        said, there = _content(lock), lock.exists()
+        held = _unseal(said) or {}
+        left = kernel and (not said or held.get("host") == host)  # by a process that has ended
+        if not alone or (there and not left):
+            who = f"process {held['pid']} on {held['host']} since {held['since']}" if held else "another process"
             raise DataError(
-                f"'{lock.parent}' is in use by {who}: wait for its end, give another folder and merge the two with "
+                f"'{folder}' is in use by {who}: wait for its end, give another folder and merge the two with "
                 f"nb.merge_experiments, or remove {lock} if that process has ended"
-            ) from None
-
-
-def _read_lock(lock: Path) -> dict[str, Any]:
-    try:
-        return dict(json.loads(lock.read_text("utf-8")))
-    except (OSError, ValueError):  # its process has not written it yet, or could not
-        return {}
-
-
-def _runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+            )
+        if there:
+            warn(f"a process that held '{folder}' ended before its study; the cells that it wrote are kept")
+        with lock.open("wb" if there else "xb") as file:  # "x" fails for the second of two hosts
+            stack.callback(lock.unlink, missing_ok=True)
+            since = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
+            file.write(_seal({"pid": os.getpid(), "host": host, "since": since}))
+        yield
 
 
 def _require_same(folder: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
@@ -227,5 +249,29 @@ def _require_same(folder: Path, before: Mapping[str, Any], now: Mapping[str, Any
         raise DataError(f"'{folder}' has another study ({'; '.join(differs)}): give another folder, out=...")
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+def _seal(record: Mapping[str, Any], **layout: Any) -> bytes:
+    """A record as JSON, sealed by the digest of what it says."""
+    return json.dumps({**record, "seal": _digest(json.dumps(record).encode())}, **layout).encode()
+
+
+def _unseal(data: bytes) -> dict[str, Any] | None:
+    """The record; None unless it agrees with its seal."""
+    try:
+        record = dict(json.loads(data))
+        digest = record.pop("seal")
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return record if digest == _digest(json.dumps(record).encode()) else None
+
+
+def _digest(data: bytes) -> str:
+    return b64encode(hashlib.blake2b(data, digest_size=6).digest()).decode()  # eight letters
+
+
+def _content(path: Path, start: int = 0, size: int = -1) -> bytes:
+    """The bytes of a file from a place on, all or so many; none if there is no file."""
+    if not path.exists():
+        return b""
+    with path.open("rb") as file:
+        file.seek(start)
+        return file.read(size)

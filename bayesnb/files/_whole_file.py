@@ -85,28 +85,29 @@ def hidden_folder(parent: Path) -> Iterator[Path]:
     Raises:
         OSError: if the parent folder is not writable.
     """
-    for left in parent.glob(f"{PREFIX}*") if fcntl is not None else ():
-        with suppress(OSError), _lock(left):  # OSError if a living process holds it
+    for left in parent.glob(f"{PREFIX}*"):
+        with suppress(OSError), lock_folder(left):  # OSError if a living process holds it
             shutil.rmtree(left, ignore_errors=True)
     with ExitStack() as stack:
         # nobody else can read the file until it has the old one's permissions
         unknown = Path(tempfile.mkdtemp(prefix=".", dir=parent))
         with suppress(OSError):  # this file system has no locks
-            stack.enter_context(_lock(unknown))
+            stack.enter_context(lock_folder(unknown))
         folder = unknown.rename(parent / f"{PREFIX}{unknown.name}")  # other writers know it only when it is locked
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         yield folder
 
 
 @contextmanager
-def _lock(folder: Path) -> Iterator[None]:
-    """Lock a folder while the block runs, where there are locks; OSError if another process has locked it."""
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Lock a folder while the block runs; BlockingIOError if another process has, OSError where there are no locks."""
     if fcntl is None:
-        yield
-        return
+        raise OSError(errno.ENOTSUP, "this system has no locks", str(folder))
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
+        with suppress(OSError):  # closing it is not enough if a process that was forked has it open, too
+            fcntl.flock(handle, fcntl.LOCK_UN)
         os.close(handle)

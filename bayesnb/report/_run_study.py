@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import platform
 import socket
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import reduce
@@ -21,7 +21,7 @@ from bayesnb.arrays._user_warnings import warn
 from bayesnb.comparison._contestants import read_methods
 from bayesnb.comparison._data_sets import DataSet, read_sets
 from bayesnb.comparison._designs import CROSSED, RESPLIT, Design, Forward, check_sizes, make_design
-from bayesnb.comparison._journal import Journal, open_journal, read_about, read_splits, write_splits
+from bayesnb.comparison._journal import Journal, open_journal, read_study
 from bayesnb.comparison._metrics import SET_METRICS, STUDY_METRICS
 from bayesnb.comparison._run import Plan, run
 from bayesnb.comparison._scored_cells import Place
@@ -115,8 +115,7 @@ def experiment(
     return study_of(plan, metrics, journal)
 
 
-@contextmanager
-def open_study(plan: Plan, metrics: Sequence[str], out: Path) -> Iterator[Journal]:
+def open_study(plan: Plan, metrics: Sequence[str], out: Path) -> AbstractContextManager[Journal]:
     """The journal of a folder with what describes the study, and its splits."""
     about = {
         "bayesnb": __version__,
@@ -132,9 +131,7 @@ def open_study(plan: Plan, metrics: Sequence[str], out: Path) -> Iterator[Journa
         },
         "keys": [*plan.keys.values()],
     }
-    with open_journal(out, about) as journal:
-        write_splits(out, plan.designs)
-        yield journal
+    return open_journal(out, about, plan.designs)
 
 
 def study_of(plan: Plan, metrics: Sequence[str], journal: Journal) -> Experiment:
@@ -155,8 +152,7 @@ def load_experiment(folder: str | Path) -> Experiment:
         ...     nb.load_experiment(folder).frame().equals(study.frame())
         True
     """
-    about, journal = read_about(Path(folder)), Journal(Path(folder))
-    designs = read_splits(Path(folder), about)
+    (about, designs), journal = read_study(Path(folder)), Journal(Path(folder))
     keys = dict(zip(Place.all(designs, about["methods"]), about["keys"], strict=True))
     return Experiment(designs, about["methods"], about["metrics"], keys, journal)
 

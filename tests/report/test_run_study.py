@@ -1,11 +1,13 @@
 """Running a study: arguments, what is told, and folders: killed, loaded and merged studies are those of one run."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -147,6 +149,40 @@ def test_cells_that_have_not_run_are_missing(tmp_path):
     assert loaded.frame()["status"].value_counts().to_dict() == {"ok": 27, "missing": 9}
     assert loaded.scores().isna().to_numpy().tolist() == [[False, False], [True, True]]
     assert np.isnan(loaded.losses("wine", 16, "stop")).all(axis=1).tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("times", [6, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kept", [4, 8])
+def test_a_folder_that_was_altered_ends_in_the_same_numbers(tmp_path, kept, times):
+    """Flips, cuts and lost files of a finished study and of one half done; merged, loaded and resumed."""
+
+    def study(out=None):
+        return nb.experiment({"iris": SETS["iris"]}, ["MLE", "full Bayes"], sizes=[16, 70], splits=2, out=out)
+
+    whole, rng, folder = study(tmp_path / "whole"), np.random.default_rng(kept), tmp_path / "part"
+    for number in range(times):
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(tmp_path / "whole", folder)
+        lines = (folder / "cells.jsonl").read_bytes().splitlines(keepends=True)
+        (folder / "cells.jsonl").write_bytes(b"".join(lines[:kept]))
+        path = folder / ("cells.jsonl", "losses.bin", "study.json", "splits.npz")[number % 4]
+        data, at = bytearray(path.read_bytes()), int(rng.integers(path.stat().st_size))
+        data[at] ^= 1 << int(rng.integers(8))
+        path.write_bytes(data[:at] if rng.random() < 0.3 else data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                loaded = nb.merge_experiments(nb.load_experiment(folder))
+            except DataError as error:
+                assert path.suffix in (".json", ".npz"), error  # noqa: PT017
+            else:
+                frame = loaded.frame()
+                done = frame["status"] == "ok"
+                same(frame[done], whole.frame()[done])
+            again = study(folder)
+        same(again.frame(), whole.frame())
+        same(again.differences("MLE"), whole.differences("MLE"))
+        same(nb.load_experiment(folder).differences("MLE"), whole.differences("MLE"))
 
 
 def test_merged_studies_are_one_study():
