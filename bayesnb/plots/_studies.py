@@ -21,28 +21,35 @@ if TYPE_CHECKING:
 
 FAR = 4.0  # times the worst of the others: a method that is so much worse at some size is drawn above a break
 SHARE = 0.24  # of the height, above the break
+PANELS, COLUMNS = 30, 4  # of a page of learning curves, at most
 
 
-def draw_curves(study: Any, metric: str = "log_loss") -> Figure:
-    """A learning curve of each set, with standard errors by the design of each size.
+def num_pages(study: Any) -> int:
+    """How many pages the learning curves of a study fill."""
+    return -(-len(study.sets) // PANELS)
+
+
+def draw_curves(study: Any, metric: str = "log_loss", page: int = 1) -> Figure:
+    """A learning curve of each set of a page, with standard errors by the design of each size.
 
     Where a method is far worse than all others, the axis is broken, and marked: what is above has a scale of its own.
     """
-    columns = min(len(study.sets), 4)
-    rows = -(-len(study.sets) // columns)
+    sets = study.sets[(page - 1) * PANELS : page * PANELS]
+    rows = -(-len(sets) // COLUMNS)
+    columns = -(-len(sets) // rows)
     figure = _figure(0.6 + 3.4 * columns, 0.5 + 3.0 * rows)
-    axes = figure.subplots(rows, columns, squeeze=False).flat
-    for place, (ax, data_set) in enumerate(zip(axes, study.sets, strict=False)):
+    for place, data_set in enumerate(sets):
+        ax = figure.add_subplot(rows, columns, place + 1)
         curves = {method: _curve(study, data_set, method, metric) for method in study.methods}
         label = STUDY_METRICS[metric].heading if place % columns == 0 else ""
         learning_curve(ax, study.sizes(data_set), curves, label)
         ax.set_title(shorten(data_set), fontsize=10, loc="left")
         if not STUDY_METRICS[metric].higher_is_better:
             break_axis(ax, curves)
-    for ax in axes:
-        ax.set_visible(False)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 6), frameon=False)
+    if num_pages(study) > 1:
+        figure.suptitle(f"Page {page} of {num_pages(study)}, {len(study.sets)} sets", fontsize=10)
     return figure
 
 

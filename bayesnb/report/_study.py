@@ -19,8 +19,9 @@ from bayesnb.comparison._scored_cells import Cell, Place
 from bayesnb.fits._closed_form import fit_posterior
 from bayesnb.frames._series import Array, DataError, closest
 from bayesnb.inspection._arviz import elpd_data
-from bayesnb.plots._studies import draw_curves, draw_differences
+from bayesnb.plots._studies import draw_curves, draw_differences, num_pages
 from bayesnb.report._score_table import score_table
+from bayesnb.rows._arguments import check_counts
 from bayesnb.validation._cross_validate import cross_validate
 from bayesnb.validation._leave_one_out import leave_one_out
 
@@ -273,8 +274,11 @@ class Experiment:
         reference: str | None = None,
         size: int | None = None,
         rope: float = 0.01,
+        page: int = 1,
     ) -> Figure:
         """Learning curves of all sets; with a ``reference``, the differences from it at one size as a forest.
+
+        A figure has the curves of 30 sets at most; those of the next 30 are the next ``page``.
 
         Where a method is far worse than the others, the axis is broken. Bars of curves are standard errors, those of
         the forest 95 % intervals. By default the forest has the largest size that all sets have.
@@ -284,13 +288,17 @@ class Experiment:
             metric, rope: As for ``differences``.
             reference: A method, from which the others differ.
             size: Of training sets, of the forest.
+            page: Of the curves, from 1; the forest has one page.
 
         Returns:
             The figure, of matplotlib.
         """
-        metric = self._metric(metric)
+        metric, pages = self._metric(metric), num_pages(self) if reference is None else 1
+        check_counts(page=page)
+        if page > pages:
+            raise DataError(f"there is no page {page}: this picture of {len(self.sets)} sets has {pages}")
         if reference is None:
-            figure = draw_curves(self, metric)
+            figure = draw_curves(self, metric, page)
         else:
             shared = set.intersection(*(set(self.sizes(name)) for name in self.sets))
             if size is None and not shared:

@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 
 from bayesnb.comparison._metrics import STUDY_METRICS
+from bayesnb.plots._studies import num_pages
 from bayesnb.report._study import Experiment
 
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
@@ -22,14 +23,16 @@ def write_study(study: Experiment, folder: Path, reference: str, rope: float) ->
     study.frame().to_csv(folder / "cells.csv", index=False)
     differences.to_csv(folder / "differences.csv", index=False)
     study.to_latex(folder / "table.tex", metric, rope=rope)
-    study.plot(folder / "curves.png", metric)
-    names = ["cells.csv", "differences.csv", "table.tex", "curves.png", "report.html"]
-    picture = base64.b64encode((folder / "curves.png").read_bytes()).decode()
+    curves = ["curves.png", *(f"curves-{page}.png" for page in range(2, num_pages(study) + 1))]
+    for page, name in enumerate(curves, 1):
+        study.plot(folder / name, metric, page=page)
+    names = ["cells.csv", "differences.csv", "table.tex", *curves, "report.html"]
+    pictures = [base64.b64encode((folder / name).read_bytes()).decode() for name in curves]
+    alt = f"{escape(STUDY_METRICS[metric].heading)} against training rows"
     failed = study.failures()[["data_set", "method", "size", "status", "reason"]].drop_duplicates()
     parts = [
         study._repr_html_(),
-        f'<p><img alt="{escape(STUDY_METRICS[metric].heading)} against training rows" '
-        f'src="data:image/png;base64,{picture}"></p>',
+        *(f'<p><img alt="{alt}" src="data:image/png;base64,{picture}"></p>' for picture in pictures),
         f"<h2>Differences from {escape(reference)}</h2>",
         differences.to_html(index=False, border=0, float_format="{:.4g}".format),
         f"<h2>Cells without a value</h2>{failed.to_html(index=False, border=0)}" if len(failed) else "",

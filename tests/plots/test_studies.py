@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from bayesnb.comparison._differences import differences
-from bayesnb.plots._studies import draw_curves, draw_differences
+from bayesnb.plots._studies import draw_curves, draw_differences, num_pages
 from tests.comparison.studies import random_study
 
 
@@ -55,8 +55,29 @@ def test_the_forest_has_each_difference_with_its_interval():
     assert "left is better" in left.get_xlabel()
 
 
-@pytest.mark.parametrize("sets", [1, 3])
-def test_every_panel_has_a_set(sets):
+def wide_study(sets):
+    """The study of three sets, each of them several times."""
     study = random_study()
-    del study.sets[sets:]
-    assert len([ax for ax in draw_curves(study).axes if ax.get_visible()]) == sets
+    losses, study.sets = study.losses, [f"{'abc'[number % 3]}{number}" for number in range(sets)]
+    study.losses = lambda data_set, *place: losses(data_set[0], *place)
+    return study
+
+
+@pytest.mark.parametrize("sets", [1, 2, 3, 4, 5, 6, 7, 9, 10, pytest.param(30, marks=pytest.mark.slow)])
+def test_every_panel_has_a_set_and_every_set_a_panel(sets):
+    study = wide_study(sets)
+    figure = draw_curves(study)
+    assert [ax.get_title(loc="left") for ax in figure.axes] == study.sets
+    assert all(ax.has_data() for ax in figure.axes)
+    figure.canvas.draw()
+    inches = [ax.get_window_extent().size / figure.dpi for ax in figure.axes]
+    assert (np.min(inches, axis=0) > [2.3, 2.0]).all()
+    assert figure.get_figwidth() < 15
+
+
+def test_sets_beyond_thirty_are_on_the_next_page():
+    study = wide_study(31)
+    assert (num_pages(study), num_pages(wide_study(30))) == (2, 1)
+    figure = draw_curves(study, page=2)
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["a30"]
+    assert figure.get_suptitle() == "Page 2 of 2, 31 sets"

@@ -85,10 +85,14 @@ def test_questions_that_do_not_fit_are_refused_in_a_sentence(study):
         (lambda: study.scores(size=17), "no set has training sets of 17 rows: the sizes are 16, 64"),
         (lambda: study.splits("irs"), "no set 'irs' among iris, three; did you mean 'iris'"),
         (lambda: study.losses("iris", 16, "MLE", "auc"), "'auc' is no mean over test rows"),
+        (lambda: study.plot(page=2), "no page 2: this picture of 2 sets has 1"),
+        (lambda: study.plot(page=2, reference="MLE"), "no page 2: this picture of 2 sets has 1"),
         (lambda: study.ranks(failures="best"), "failures must be 'worst' or 'nan'"),
     ):
         with pytest.raises(DataError, match=words):
             ask()
+    with pytest.raises(ValueError, match="page must be a positive int"):
+        study.plot(page=0)
 
 
 def test_a_table_and_pictures_of_a_study(study, tmp_path):

@@ -22,3 +22,12 @@ def test_the_page_has_scores_differences_and_reasons(tmp_path):
     assert "ValueError: &lt;no&gt; answer" in page
     assert "<no>" not in page
     assert len(pd.read_csv(tmp_path / "differences.csv")) == 2
+
+
+def test_curves_of_more_than_thirty_sets_are_several_pictures(tmp_path, monkeypatch):
+    monkeypatch.setattr("bayesnb.plots._studies.PANELS", 2)
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    sets = {name: (X + place, np.arange(60) % 2) for place, name in enumerate("abc")}
+    names = write_study(nb.experiment(sets, ["MLE", "MAP"], sizes=[16], splits=2), tmp_path, "MLE", 0.01)
+    assert [name for name in names if name.startswith("curves")] == ["curves.png", "curves-2.png"]
+    assert (tmp_path / "report.html").read_text().count("data:image/png;base64") == 2
