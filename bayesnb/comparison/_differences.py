@@ -19,7 +19,8 @@ Counts = tuple[int, int, int]
 """Numbers of sets, of splits where both methods have a value, and of those where one failed."""
 
 OVER = ("signed rank", "hierarchical")
-COLUMNS = ("data_set", "size", "method", "reference", "metric", "mean", "low", "high", "p_worse", "p_equal", "p_better")
+PROBABILITIES = ("p_worse", "p_equal", "p_better")
+COLUMNS = ("data_set", "size", "method", "reference", "metric", "mean", "posterior_mean", "low", "high", *PROBABILITIES)
 COUNTS = ("sets", "splits", "missing")
 
 
@@ -46,15 +47,16 @@ def differences(
     for data_set in study.sets:
         for own in study.sizes(data_set):
             for method in others if size in (None, own) else ():
-                difference, counts = difference_of(study, data_set, own, method, reference, metric)
+                one, counts = difference_of(study, data_set, own, method, reference, metric)
                 about = data_set, own, method, reference, metric
-                rows.append(_row(about, difference, difference.interval(), difference.regions(rope), counts))
-                found.setdefault((own, method), []).append((difference, counts))
+                rows.append(_row(about, one.mean, one, one.interval(), one.regions(rope), counts))
+                found.setdefault((own, method), []).append((one, counts))
     for (own, method), parts in sorted(found.items(), key=lambda item: (item[0][0], others.index(item[0][1]))):
         together, counts = _over_sets(parts, rope, over, seed)
         if together is not None:
             about = ALL_SETS, own, method, reference, metric
-            rows.append(_row(about, together, (together.low, together.high), together.regions, counts))
+            mean = float(np.nanmean([difference.mean for difference, _ in parts]))
+            rows.append(_row(about, mean, together, (together.low, together.high), together.regions, counts))
     return pd.DataFrame(rows, columns=[*COLUMNS, "estimator", *COUNTS])
 
 
@@ -97,10 +99,10 @@ def _over_sets(
     return signed_rank([difference.mean for difference in chosen], rope, seed=seed), counts
 
 
-def _row(about: tuple[Any, ...], found: Any, ends: tuple[float, float], regions: Regions, counts: Counts) -> Any:
-    """A row; what is worse is above for a loss."""
+def _row(about: Any, mean: float, found: Any, ends: Sequence[float], regions: Regions, counts: Counts) -> Any:
+    """A row of the plain mean and of the posterior that was found; what is worse is above for a loss."""
     from_worse = regions if STUDY_METRICS[about[-1]].higher_is_better else regions[::-1]
-    return *about, found.mean, *ends, *from_worse, found.estimator, *counts
+    return *about, mean, found.mean, *ends, *from_worse, found.estimator, *counts
 
 
 def _require(what: str, name: Any, known: Any) -> None:

@@ -35,7 +35,7 @@ LEAST_ERROR = 1e-3  # of a set in the hierarchical model, in units of a typical 
 
 
 class OverSets(NamedTuple):
-    """The average difference of sets with its 95 % interval, and how probable it is that most lie in each region."""
+    """The posterior of the average difference, its mean and 95 % interval, and how probably most lie in each region."""
 
     mean: float
     low: float

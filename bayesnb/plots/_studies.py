@@ -111,9 +111,8 @@ def draw_differences(table: pd.DataFrame, rope: float) -> Figure:
         places = np.arange(len(sets))
         ax.axvspan(-rope, rope, color="0.9", zorder=0)
         ax.axvline(0, color="0.6", linewidth=1, zorder=0)
-        ends = np.abs(rows[["low", "high"]].to_numpy().T - rows["mean"].to_numpy())
         weights = [name == ALL_SETS for name in sets]
-        ax.errorbar(rows["mean"], places, xerr=np.nan_to_num(ends), fmt="none", ecolor="#0072B2", elinewidth=1.4)
+        ax.hlines(places, rows["low"], rows["high"], color="#0072B2", linewidth=1.4)  # may lie beside the mean of sets
         ax.scatter(rows["mean"], places, s=[46 if w else 22 for w in weights], marker="D", color="#0072B2", zorder=3)
         for place, (p_better, p_worse) in enumerate(rows[["p_better", "p_worse"]].to_numpy()):
             ax.annotate(

@@ -217,11 +217,12 @@ class Experiment:
     ) -> pd.DataFrame:
         """Each method less the reference, on the same splits: by set and size, and over sets, as "all sets".
 
-        ``mean`` and its 95 % interval, ``low`` to ``high``, are in the metric's own sign. ``p_equal`` is the
+        ``mean`` and the 95 % interval, ``low`` to ``high``, are in the metric's own sign. ``p_equal`` is the
         probability that the true difference is at most ``rope``, and ``p_worse`` and ``p_better`` that it is more;
-        over sets they are about most sets. ``estimator`` says how they were found: by crossed training and test rows,
-        or the corrected resampled t where training sets are most of the pool. ``missing`` counts splits on which one
-        of the two failed: they are left out.
+        over sets they are about most sets. There ``mean`` is the plain mean of the sets, ``posterior_mean`` that of the
+        posterior, which has the interval and the probabilities; of one set they are equal. ``estimator`` says how they
+        were found: by crossed training and test rows, or the corrected resampled t where training sets are most of the
+        pool. ``missing`` counts splits on which one of the two failed: they are left out.
 
         Args:
             reference: One of the methods.

@@ -59,7 +59,19 @@ def test_sets_are_put_together_by_the_signed_rank(study):
     means = [row(table, name, 64, "MAP").mean for name in study.sets]
     expected, found = signed_rank(means, 0.02, seed=3), row(table, ALL_SETS, 64, "MAP")
     assert (found.p_better, found.p_equal, found.p_worse) == expected.regions
+    assert (found.posterior_mean, found.low, found.high) == expected[:3]
     assert found.estimator == "Bayesian signed rank"
+
+
+@pytest.mark.parametrize("over", ["signed rank", pytest.param("hierarchical", marks=pytest.mark.slow)])
+def test_the_mean_over_sets_is_that_of_their_rows(study, over):
+    study.losses("c", 16, "MAP", "log_loss")[:] = np.nan
+    table = differences(study, "MLE", over=over)
+    sets, together = (table[(table["data_set"] == ALL_SETS) == whole] for whole in (False, True))
+    expected = sets.groupby(["size", "method"])["mean"].mean()
+    assert_allclose(together.set_index(["size", "method"])["mean"].sort_index(), expected, rtol=1e-14)
+    assert (together["posterior_mean"] != together["mean"]).all()
+    assert sets["posterior_mean"].equals(sets["mean"])
 
 
 def test_metrics_that_are_no_means_over_rows_have_intervals_where_test_rows_differ(study):

@@ -81,3 +81,11 @@ def test_sets_beyond_thirty_are_on_the_next_page():
     figure = draw_curves(study, page=2)
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["a30"]
     assert figure.get_suptitle() == "Page 2 of 2, 31 sets"
+
+
+def test_an_interval_over_sets_that_lies_beside_their_mean_is_drawn_where_it_is():
+    """Of sets that agree: the posterior has half an observation at 0."""
+    table = differences(random_study(), "full Bayes", size=64, rope=0.1)
+    table.loc[table["data_set"] == "all sets", ["mean", "low", "high"]] = 1.0, 0.5, 0.9
+    (bars,) = [c for c in draw_differences(table, 0.1).axes[0].collections if hasattr(c, "get_segments")]
+    assert_allclose(bars.get_segments()[-1][:, 0], [0.5, 0.9])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb.report._study_page import write_study
@@ -31,3 +32,6 @@ def test_curves_of_more_than_thirty_sets_are_several_pictures(tmp_path, monkeypa
     names = write_study(nb.experiment(sets, ["MLE", "MAP"], sizes=[16], splits=2), tmp_path, "MLE", 0.01)
     assert [name for name in names if name.startswith("curves")] == ["curves.png", "curves-2.png"]
     assert (tmp_path / "report.html").read_text().count("data:image/png;base64") == 2
+    table = pd.read_csv(tmp_path / "differences.csv").set_index("data_set")
+    assert_allclose(table.loc["all sets", "mean"], table.loc[["a", "b", "c"], "mean"].mean())
+    assert "<th>posterior_mean</th>" in (tmp_path / "report.html").read_text()
