@@ -213,14 +213,13 @@ class Texts:
     def closed(self) -> Texts:
         """The same with all texts among those before."""
         used = self.counts.any(axis=1)
-        texts, counts = self.dictionary.filter(pa.array(used)), self.counts[used]
-        part = in_one_spelling(texts), counts
-        return self._with((part if part[0] is texts else _unique((part,)),))
+        return self._with(((in_one_spelling(self.dictionary.filter(pa.array(used))), self.counts[used]),))
 
     def _with(self, more: tuple[Part, ...]) -> Texts:
         """The same with these texts among those before, and no dictionary; each text once where they are many."""
         parts = (*(self.before or ()), *more)
-        if self.before is not None and sum(len(texts) for texts, _ in parts) > 2 * len(parts[0][0]):
+        total = sum(len(texts) for texts, _ in parts)
+        if self.before is not None and (total > 2 * len(parts[0][0]) or len(parts[0][0]) > self.most):
             parts = (_unique(parts),)
         found = replace(self, dictionary=self.dictionary[:0], counts=self.counts[:0], before=parts)
         return found if self.before is not None and len(parts[0][0]) <= self.most else found._without_texts()
@@ -234,7 +233,10 @@ class Texts:
 
     @cached_property
     def counted(self) -> Part | None:
-        """The distinct texts in order and their counts; None if they are more than are kept."""
+        """The distinct texts in order and their counts; None if they are more than are kept.
+
+        Here texts that became equal are one, whatever changed them, as each differs from the text before it.
+        """
         parts = self.closed.before
         if parts is None:
             return None
@@ -242,7 +244,9 @@ class Texts:
         if len(texts) > self.most:
             return None
         order = order_of(texts)
-        return texts.take(pa.array(order)), counts[order]
+        texts, counts = texts.take(pa.array(order)), counts[order]
+        new = pc.not_equal(texts[1:], texts[:-1]).to_numpy(zero_copy_only=False)
+        return (texts, counts) if new.all() else _unique(((texts, counts),))
 
     @property
     def distinct(self) -> pa.Array | None:

@@ -279,3 +279,58 @@ def test_cells_of_rows_without_a_class_do_not_matter(tmp_path):
         found = nb.fit_file(tmp_path / "rows.parquet", temper=False)
     wanted = nb.fit_file(tmp_path / "labelled.parquet", temper=False)
     jax.tree.map(assert_array_equal, found.statistics_, wanted.statistics_)
+
+
+WRITTEN = {"u": ["u", "u ", "\tu", '"u\n"', "u\u00a0"], "=u": ["=u", "'=u"], "True": ["true", "TRUE ", "True"]}
+"""Cells that are one text once they are read."""
+
+
+def written_alike(how, text, folder):
+    """Rows whose categories and labels are written in several ways, as one table, and as they are read."""
+    rng = np.random.default_rng(5)
+    cells, y = rng.choice([text, "v", "w"], 120, p=[0.5, 0.3, 0.2]), rng.random(120)
+    label = np.where(y < np.where(cells == text, 0.8, 0.2), text, "b")
+    plain = pd.DataFrame({"x": cells, "label": label})
+    if how == "csv":
+        several = {text: WRITTEN[text]}
+        lines = ["x,label", *(",".join(rng.choice(several.get(one, [one])) for one in row) for row in plain.to_numpy())]
+        (folder / "rows.csv").write_text("\n".join(lines) + "\n")
+        return folder / "rows.csv", plain
+    places = {text: 0, "v": 1, "w": 2, "b": 3}
+    codes = {name: [places[one] + 4 * rng.integers(2) for one in plain[name]] for name in plain}
+    table = pa.table({n: pa.DictionaryArray.from_arrays(own, pa.array([*places] * 2)) for n, own in codes.items()})
+    return (table if how == "arrow" else pa.RecordBatchReader.from_batches(table.schema, table.to_batches())), plain
+
+
+@pytest.mark.parametrize("options", [{}, {"temper": False, "dependence": False}])  # the second counts in one pass
+@pytest.mark.parametrize(("how", "text"), [*(("csv", text) for text in WRITTEN), ("arrow", "u"), ("stream", "u")])
+def test_texts_that_become_equal_once_they_are_read_are_one(how, text, options, tmp_path):
+    rows, plain = written_alike(how, text, tmp_path)
+    found, wanted = nb.fit_table(rows, **options), nb.fit_table(plain, **options)
+    assert found.schema_.columns[0].values == wanted.schema_.columns[0].values == tuple(sorted([text, "v", "w"]))
+    assert found.classes_.tolist() == wanted.classes_.tolist() == sorted([text, "b"])
+    assert_array_equal(found.class_count_, wanted.class_count_)
+    assert_allclose(found.predict_proba(plain[["x"]]), wanted.predict_proba(plain[["x"]]), rtol=1e-12)
+    if how != "stream":
+        schema = nb.merge(nb.describe_table(rows), nb.describe_table(plain))
+        both = nb.fit_table(schema, statistics=nb.merge(schema.count(rows), schema.count(plain)), **options)
+        assert both.classes_.tolist() == wanted.classes_.tolist()
+        assert_array_equal(both.class_count_, 2 * wanted.class_count_)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_categories_that_become_equal_are_one(library):
+    cells, y = ["true", "TRUE", "v", "true", "v", "TRUE"] * 10, ["a", "a", "b", "b", "b", "a"] * 10
+    coded = pd.Series(pd.Categorical(cells)) if library == "pandas" else pl.Series(cells, dtype=pl.Categorical)
+    frame = (pd if library == "pandas" else pl).DataFrame({"x": coded, "y": y})
+    plain = pd.DataFrame({"x": ["v" if cell == "v" else "True" for cell in cells], "y": y})
+    found, wanted = nb.fit_table(frame, "y"), nb.fit_table(plain, "y")
+    assert found.schema_.columns[0].values == ("True", "v")
+    assert_allclose(found.predict_proba(frame[["x"]]), wanted.predict_proba(plain[["x"]]), rtol=1e-12)
+
+
+def test_categories_of_several_types_that_become_equal_are_one():
+    categories = pd.Index([1, "1", "b", "c", "d"], dtype=object)
+    mixed = pd.DataFrame({"x": pd.Categorical.from_codes([0, 1, 2, 3, 4] * 12, categories)})
+    clf = nb.NaiveBayesClassifier().fit(mixed, [0, 1, 1, 0, 1] * 12)
+    assert clf.schema_.columns[0].values == ("1", "b", "c", "d")

@@ -138,6 +138,18 @@ def test_texts_join_as_if_they_were_counted_at_once():
     assert total(len({*shown})).distinct is not None
 
 
+def test_texts_that_are_repeated_in_a_dictionary_are_one():
+    values, counts = large(["b", "a", "b", "true", "TRUE", "c", "b"]), np.arange(14).reshape(7, 2)
+    for most in (4, 6, np.inf):  # those that are one do not count as too many
+        found = Texts(values, counts, most)
+        texts, table = found.counted
+        assert texts.to_pylist() == ["True", "a", "b", "c"]
+        assert table.tolist() == [[14, 16], [2, 3], [16, 19], [10, 11]]
+        assert found.join(found).counted[1].tolist() == (2 * table).tolist()  # a dictionary that begins alike
+        assert found.join(Texts(values[::-1], counts[::-1], most)).counted[1].tolist() == (2 * table).tolist()
+    assert Texts(values, counts, 3).counted is None
+
+
 def test_a_million_texts_are_not_looked_at_in_python(monkeypatch):
     def refuse(*_):
         raise AssertionError
