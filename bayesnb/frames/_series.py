@@ -207,6 +207,8 @@ def numbers(cells: nw.Series[Any]) -> Array:
             f"column '{cells.name}' holds {odd}, which floating point would round to {float(odd):.0f}: convert the "
             "column to text if it is a category, or to floating point if rounding does no harm"
         )
+    if dtype.is_decimal():  # Arrow's own cast multiplies by a power of ten that is rounded
+        return np.asarray(cells.to_arrow().cast(pa.string()).cast(pa.float64()).to_numpy(zero_copy_only=False))
     if dtype.is_integer() and cells.implementation.is_pyarrow():  # pyarrow's cast refuses integers above 2^53
         return np.asarray(cells.to_numpy(), np.float64)
     return np.asarray(cells.cast(nw.Float64).to_numpy(), np.float64)

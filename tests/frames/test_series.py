@@ -1,5 +1,7 @@
 """Columns of frames in the type of their values."""
 
+from decimal import Decimal
+
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
@@ -7,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from bayesnb.frames._series import declared_categories, texts, to_plain
+from bayesnb.frames._series import declared_categories, numbers, texts, to_plain
 
 
 def series(native):
@@ -31,3 +33,12 @@ def test_declared_categories_have_one_spelling():
     for native in (pd.Series(pd.Categorical(["a"], values)), pl.Series(["a"], dtype=pl.Enum(values))):
         assert declared_categories(series(native)) == ["True", "a", "5"]
     assert declared_categories(series(pd.Series(pd.Categorical([2], [3, 2]))), text=False) == [3.0, 2.0]
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "pandas", "polars"])
+def test_decimals_are_the_numbers_that_python_reads(library):
+    cells = [*(Decimal(n).scaleb(-3) for n in range(-5000, 5000, 7)), None, Decimal("123456789012.345")]
+    column = pa.chunked_array([pa.array(cells, pa.decimal128(18, 3))])
+    made = {"pandas": lambda: pd.Series(column, dtype=pd.ArrowDtype(column.type)), "polars": lambda: pl.Series(column)}
+    found = numbers(nw.from_native(made.get(library, lambda: column)(), series_only=True))
+    np.testing.assert_array_equal(found, [np.nan if cell is None else float(str(cell)) for cell in cells])

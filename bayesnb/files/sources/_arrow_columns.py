@@ -23,7 +23,7 @@ from bayesnb.files.sources._source import (
     read_ahead,
     require_columns,
 )
-from bayesnb.frames._series import Array, as_series, plain_text
+from bayesnb.frames._series import Array, as_series, numbers, plain_text
 from bayesnb.frames._texts import NUMBER, factorise, is_text, match
 from bayesnb.frames._values import FLAGS, why_text
 from bayesnb.rows._labelled_rows import Specification
@@ -295,15 +295,15 @@ def _as_numbers(rows: pa.RecordBatch, name: str) -> pa.Array:
     if types.is_integer(kind) or types.is_floating(kind):
         return column
     if types.is_decimal(kind) or types.is_null(kind):
-        return column.cast(pa.float64())
+        return pa.array(numbers(as_series(column).alias(name)), from_pandas=True)
     held = str(kind)
     if is_text(kind):
         positions, texts = factorise(as_series(column))
         found, odd = texts.to_pylist(), np.flatnonzero(~match(texts, NUMBER))
         flags = {*found} <= {*FLAGS.values()}
         if flags or not len(odd):
-            numbers = [*(text == FLAGS["true"] if flags else float(text) for text in found), np.nan]
-            return pa.array(np.array(numbers, np.float64)[positions], from_pandas=True)
+            cells = [*(text == FLAGS["true"] if flags else float(text) for text in found), np.nan]
+            return pa.array(np.array(cells, np.float64)[positions], from_pandas=True)
         held = f"{found[odd[0]]!r}, which {why_text(found[odd[0]])}"
     raise ValueError(
         f"column {name!r} holds {held}; a model takes numbers, such as codes or days: change the cells, leave the "

@@ -1,5 +1,7 @@
 """The columns of a stream as features, labels and weights."""
 
+from decimal import Decimal
+
 import jax
 import numpy as np
 import pytest
@@ -149,15 +151,16 @@ def test_null_is_missing_and_any_number_is_a_feature(rng):
     model = nb.NaiveBayes(nb.Normal())
     flags, counts = rng.random(N) < 0.5, rng.integers(0, 9, N)
     missing = rng.random(N) < 0.2
+    prices = rng.integers(-4000, 4000, N)
     mixed = pa.table({
         "flag": pa.array(flags, mask=missing),
         "count": pa.array(counts, pa.int8(), mask=missing),
         "codes": pa.array(counts).dictionary_encode(),
-        "price": pa.array(counts).cast(pa.decimal128(25, 2)),
+        "price": pa.array([Decimal(int(price)).scaleb(-3) for price in prices], pa.decimal128(25, 3)),
         "nothing": pa.nulls(N),
         "label": Y,
     })  # fmt: skip
-    X = np.c_[flags, counts, counts, counts, counts].astype(float)
+    X = np.c_[flags, counts, counts, prices / 1000, counts].astype(float)
     X[missing, :2] = X[:, 4] = np.nan
     assert_same(stream(model, mixed, label="label"), nb.sufficient_statistics(model, X, Y))
 
