@@ -60,7 +60,7 @@ class Queries:
 
     lazy: nw.LazyFrame[Any]
     target: str
-    _values: dict[str, pa.Table] = field(default_factory=dict)
+    _values: dict[str, pa.Table | None] = field(default_factory=dict)
 
     @cached_property
     def types(self) -> dict[str, Any]:
@@ -90,13 +90,9 @@ class Queries:
         return run(rows.group_by(LABEL, BIN).agg(nw.len().alias(COUNT), *(nw.col(name).sum() for name in terms)))
 
     def values(self, name: str, most: float = np.inf) -> pa.Table | None:
-        """``counts`` of a column, whose texts are plain; NaN is a value."""
-        if name not in self._values:
-            x = nw.col(name)
-            found = self.counts(x.cast(nw.String()) if self.types[name] in TEXTS else x, most)
-            if found is None:
-                return None
-            self._values[name] = found
+        """``counts`` of a column."""
+        if self._values.get(name) is None:
+            self._values[name] = self.counts(nw.col(name), most)
         return self._values[name]
 
     def distinct(self, name: str) -> int:

@@ -1,4 +1,5 @@
 import re
+from decimal import Decimal
 
 import numpy as np
 import polars as pl
@@ -79,14 +80,31 @@ def test_nan_and_null_are_missing_and_an_empty_text_is_a_value(engine, tmp_path)
     assert clf.statistics_.blocks["numeric"].count.tolist() == [[10.0], [0.0]]
 
 
-def test_whole_numbers_that_float64_rounds_are_refused_if_the_sample_has_none(tmp_path, monkeypatch):
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_sample_has_rows_of_each_label_of_any_type(engine, tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "KEPT_ROWS", 10)
     monkeypatch.setattr(limits, "FETCHED_ROWS", 20)
-    table = pa.table({"x": [*range(0, 300, 3), 2**53 + 1], "y": [*["a", "b"] * 50, "a"]})
-    with pytest.raises(
-        ValueError, match=r"'x' holds 9007199254740992 in some row of the query, and floating point rou"
-    ):
-        nb.fit_table(query("polars", table, tmp_path), "y", **OPTIONS)
+    kinds = [
+        pa.array([Decimal("0.10"), Decimal("-2.30")] * 30, pa.decimal128(10, 2)),
+        pa.array([Decimal(0), Decimal("3.07")] * 30, pa.decimal128(20, 9)),
+        [0.1, 1.5] * 30,
+        pa.array([0.1, 1.5] * 30, pa.float32()),
+        [2**60 + 1, 5] * 30,
+    ]
+    for labels in kinds:
+        table = pa.table({"x": [*range(60)], "y": labels})
+        schema, _ = describe_query(query(engine, table, tmp_path), "y", {"x": "normal"}, None)
+        assert schema.sample.rows["y"].value_counts().field("counts").to_pylist() == [10, 10]
+        assert schema.description.classes == nb.describe_table(table, "y", {"x": "normal"}).description.classes
+
+
+def test_whole_numbers_that_float64_rounds_are_text_if_the_sample_has_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "KEPT_ROWS", 10)
+    monkeypatch.setattr(limits, "FETCHED_ROWS", 20)
+    table = pa.table({"x": [*[2, 4] * 50, 2**53 + 1], "y": [*["a", "b"] * 50, "a"]})
+    with pytest.warns(UserWarning, match="'x' is read as text because of '9007199254740993' in some row of the query"):
+        clf = nb.fit_table(query("polars", table, tmp_path), "y", **OPTIONS)
+    assert clf.schema_.columns[0].values == ("2", "4", "9007199254740993")
 
 
 def test_dates_are_left_out_unless_they_are_chosen():
