@@ -62,3 +62,17 @@ def test_nan_null_and_an_empty_text_are_read_and_an_infinite_number_is_refused(s
     pq.write_table(table.set_column(0, "x", [[1.0, np.inf, None, 2.5] * 5]), tmp_path / "infinite.parquet")
     with pytest.raises(ValueError, match="column 'x' holds an infinite number in"):
         nb.fit_table(spark.read.parquet(str(tmp_path / "infinite.parquet")), "y", {"x": "normal"}, **OPTIONS)
+
+
+def test_texts_are_equal_if_their_bytes_are(spark, tmp_path):
+    functions = pytest.importorskip("pyspark.sql.functions")
+    if not hasattr(functions, "collate"):
+        pytest.skip("this Spark has no collations")
+    table = pa.table({"x": ["a", "A", "é", "É"] * 10, "y": ["u", "U", "u", "u"] * 10})
+    pq.write_table(table, tmp_path / "texts.parquet")
+    rows = spark.read.parquet(str(tmp_path / "texts.parquet"))
+    rows = rows.select(*(functions.collate(name, "UNICODE_CI").alias(name) for name in ("x", "y")))
+    found, wanted = nb.fit_table(rows, "y", **OPTIONS), nb.fit_table(table, "y", dependence=False, temper=False)
+    assert found.schema_.columns[0].values == ("A", "a", "É", "é")
+    assert found.class_count_.tolist() == [10.0, 30.0]
+    assert_alike(found.statistics_.blocks, wanted.statistics_.blocks)
