@@ -13,13 +13,16 @@ import jax
 import joblib
 import numpy as np
 import pandas as pd
+from pyarrow.types import is_dictionary
 from sklearn.utils import _safe_indexing as take
 
 from bayesnb.arrays._cells import is_sparse
-from bayesnb.files._description import Table, describe, read_table
+from bayesnb.files._description import Description, Table, describe, read_table
 from bayesnb.files.sources._paths import BUILT_IN, as_pandas, of_frame, open_data
+from bayesnb.files.sources._source import Source
 from bayesnb.frames._schema import Schema
 from bayesnb.frames._series import Array, DataError, as_frame, closest
+from bayesnb.frames._values import FLAGS
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.rows._checks import check_shapes
 
@@ -32,7 +35,7 @@ class DataSet:
         name: The user's name of the set.
         table: The rows with a class, as blocks.
         model: The model of all methods, if the user gave one; then ``table`` has the rows as its blocks.
-        given: The same rows as they were given, for methods of other packages.
+        given: The same rows for methods of other packages: the array, or a pandas frame of all columns.
         places: The positions of these rows among those that were given.
         names: The columns in order.
         seed: The seed of methods that draw at random.
@@ -143,37 +146,36 @@ def _read_set(name: str, given: Any, seed: int, group: Any) -> DataSet:
         )
     X, y = given
     frame: Any = as_frame(X)
-    if isinstance(y, str):
-        if frame is None or y not in frame.columns:
-            hint = "" if frame is None else closest(y, frame.columns)
-            raise DataError(f"set '{name}' has no column '{y}' for its classes{hint}")
-        X, y = frame.drop(y).to_native(), frame[y].to_numpy()
-        frame = as_frame(X)
-    if isinstance(group, str):
-        if frame is None or group not in frame.columns:
-            raise DataError(f"set '{name}' has no column '{group}' for its groups")
-        X, group = frame.drop(group).to_native(), frame[group].to_numpy()
-        frame = as_frame(X)
+    own = [column for column in (y, group) if isinstance(column, str)]
+    for column in own:
+        if frame is None or column not in frame.columns:
+            hint = "" if frame is None else closest(column, frame.columns)
+            raise DataError(
+                f"set '{name}' has no column '{column}' for its {'classes' if column is y else 'groups'}{hint}"
+            )
+    y, group = (frame[column].to_numpy() if isinstance(column, str) else column for column in (y, group))
     if is_sparse(X):
         raise DataError(
             f"set '{name}' is a sparse matrix: give it with a model, (nb.NaiveBayes(nb.Multinomial()), X, y)"
         )
-    X = X if frame is not None else np.asarray(X)
-    if frame is None and X.ndim != 2:
+    X = np.asarray(X) if frame is None else frame.drop(own).to_pandas()
+    if X.ndim != 2:
         raise DataError(f"X of set '{name}' must have rows and columns, got shape {X.shape}")
     y = np.asarray(y)
     if y.shape != (len(X),):
         raise DataError(f"y of set '{name}' must have one class for each of the {len(X)} rows, got shape {y.shape}")
     group, places = _checked_groups(name, group, y), np.flatnonzero(~pd.isna(y))
     X, y = take(X, places), y[places]
-    kept: Any = as_frame(X)
-    plain = pd.DataFrame(X, columns=[f"x{d}" for d in range(X.shape[1])]) if kept is None else kept.to_pandas()
+    plain = pd.DataFrame(X, columns=[f"x{d}" for d in range(X.shape[1])]) if frame is None else X
     target = next(f"class{'_' * n}" for n in range(99) if f"class{'_' * n}" not in plain)
     labels = (
         pd.Series(y, plain.index) if y.dtype.kind in "iufb" else pd.Series(y.astype(str), plain.index, dtype=object)
     )
-    table = read_table(describe(of_frame(name, plain.assign(**{target: labels})), target, {}))
-    return DataSet(name, table, None, X, places, (*plain.columns,), seed, None if group is None else group[places])
+    source = of_frame(name, plain.assign(**{target: labels}))
+    found = describe(source, target, {})
+    given = X if frame is None else _as_others_take(source, found)[[*X]]
+    group = None if group is None else group[places]
+    return DataSet(name, read_table(found), None, given, places, (*plain,), seed, group)
 
 
 def _checked_groups(name: str, given: Any, y: Array) -> Array | None:
@@ -192,13 +194,28 @@ def _of_file(name: str, given: str, seed: int, group: Any) -> DataSet:
         data = data if colon else given
     source, column = open_data(data), [group] if isinstance(group, str) else []
     found = describe(source, target if colon else None, dict.fromkeys(column, "skip"))
-    columns = (*found.names, *column), (*found.texts, *column)
-    rows = pd.concat([as_pandas(found.labelled(batch)) for batch in source.batches(*columns)], ignore_index=True)
+    rows = _as_others_take(source, found, column).drop(columns=found.target.name)
     table, group = read_table(found), rows.pop(group) if column else group
-    rows = rows.drop(columns=found.target.name)
-    names = tuple(name for name in found.source.names if name in rows)
     group = _checked_groups(name, group, table.y)
-    return DataSet(name, table, None, rows, np.arange(len(rows)), names, seed, group)
+    return DataSet(name, table, None, rows, np.arange(len(rows)), (*rows,), seed, group)
+
+
+def _as_others_take(source: Source, found: Description, texts: Sequence[str] = ()) -> pd.DataFrame:
+    """All columns of the rows with a class, as code of other authors takes them: the same from a file and from a frame.
+
+    Numbers are float64, true and false are booleans, dates are dates and categories with a type have pandas' type;
+    other cells are text. A missing cell is NaN. ``texts`` are read as text in files without types.
+    """
+    kinds = dict(zip(source.names, source.schema.types, strict=True))
+    every = {*found.texts, *texts, *(column.name for column in found.schema.columns if column.text)}
+    batches = (as_pandas(found.labelled(batch)) for batch in source.batches([*kinds], every))
+    rows = pd.concat(batches, ignore_index=True)
+    flags = {text: text == FLAGS["true"] for text in FLAGS.values()}
+    for name in rows.columns[[kind.kind == "O" for kind in rows.dtypes]]:
+        cells = rows[name]
+        plain = cells.map(flags) if {*cells.dropna()} <= flags.keys() else cells.fillna(np.nan)
+        rows[name] = cells.astype("category") if is_dictionary(kinds[name]) else plain.infer_objects()
+    return rows.astype(dict.fromkeys(rows.select_dtypes("floating"), np.float64))
 
 
 def _of_model(name: str, model: NaiveBayes, X: Any, y: Any, seed: int, group: Any) -> DataSet:

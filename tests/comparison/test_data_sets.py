@@ -3,8 +3,13 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.impute import SimpleImputer
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 import bayesnb as nb
 from bayesnb.comparison._data_sets import read_sets
@@ -54,6 +59,54 @@ def test_a_file_names_its_classes_after_a_colon(tmp_path):
     (data,) = read_sets([f"{path}:kind"], seed=0)
     assert (data.name, data.table.classes, data.names) == ("small", ("a", "b"), ("size", "town"))
     assert [*data.given_rows(np.arange(2)).columns] == ["size", "town"]
+
+
+def mixed_columns():
+    """Columns of all types, with gaps, and one that differs in each row, which our own methods leave out."""
+    places = np.arange(40)
+    frame = pd.DataFrame({
+        "kind": np.where(Y, "b", "a"), "id": [f"i{n}" for n in range(40)], "size": X[:, 0], "rank": places % 7,
+        "single": X[:, 1].astype(np.float32), "on": places % 3 == 0, "empty": [None] * 40,
+        "count": pd.array([None if n % 5 == 0 else n % 3 for n in range(40)], "Int64"),
+        "flag": pd.array([None if n % 6 == 0 else n % 2 == 0 for n in range(40)], "boolean"),
+        "town": [None if n % 4 == 0 else "uvw"[n % 3] for n in range(40)],
+        "grade": pd.Categorical(["low" if n % 3 else "high" for n in range(40)], ["low", "middle", "high"]),
+        "day": pd.date_range("2020-01-01", periods=40),
+    })  # fmt: skip
+    frame.loc[3, "grade"], frame.loc[5, "day"], frame.loc[7, "size"] = None, pd.NaT, np.nan
+    return frame
+
+
+def test_code_of_other_authors_gets_one_frame_from_a_file_and_from_every_frame(tmp_path):
+    frame, csv, parquet = mixed_columns(), tmp_path / "t.csv", tmp_path / "t.parquet"
+    frame.to_csv(csv, index=False)
+    frame.to_parquet(parquet)
+    table = pa.Table.from_pandas(frame)
+    others = pl.from_pandas(frame), table, frame.convert_dtypes(dtype_backend="pyarrow"), pd.read_parquet(parquet)
+    typed = [read(s=(one, "kind")).given for one in (frame, *others)] + [read(s=f"{parquet}:kind").given]
+    texts = [read(s=(pd.read_csv(csv), "kind")).given, read(s=f"{csv}:kind").given]
+    for some in (typed, texts):
+        for other in some[1:]:
+            pd.testing.assert_frame_equal(some[0], other)
+    pd.testing.assert_frame_equal(typed[0].drop(columns=["grade", "day"]), texts[0].drop(columns=["grade", "day"]))
+    dtypes = typed[0].dtypes
+    assert (dtypes["on"], dtypes["grade"], dtypes["day"]) == (bool, "category", "datetime64[ns]")
+    assert {dtypes[name] for name in ("size", "rank", "single", "count", "empty")} == {np.dtype(np.float64)}
+    for given in (typed[0], texts[1]):
+        assert_array_equal(given.notna(), frame.drop(columns="kind").notna())
+        assert not any(cell is None or cell is pd.NA for cell in given.to_numpy(object).ravel())
+
+
+def test_an_imputer_scores_a_file_as_its_frame(tmp_path):
+    path = tmp_path / "t.csv"
+    mixed_columns()[["kind", "town", "flag", "rank"]].to_csv(path, index=False)
+    method = make_pipeline(
+        SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore"), GaussianNB()
+    )
+    method.set_params(onehotencoder__sparse_output=False)
+    sets = {"file": f"{path}:kind", "frame": (pd.read_csv(path), "kind")}
+    scores = nb.experiment(sets, ("sklearn's", method), [14], 2, ["log_loss"]).scores("log_loss", size=14)
+    assert scores.loc["file", "sklearn's"] == scores.loc["frame", "sklearn's"] > 0
 
 
 def test_a_column_of_groups_is_no_feature(tmp_path):

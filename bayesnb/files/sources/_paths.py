@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -102,12 +103,15 @@ def keep(source: Source, batches: Sequence[RowBatch]) -> Source:
 
 
 def as_pandas(batch: RowBatch) -> pd.DataFrame:
-    """The rows as a data frame of numbers and text, indexed by each row's line or number in the file."""
+    """The rows as a data frame of numbers, dates and text, indexed by each row's line or number in the file."""
     index = pd.Index(batch.numbers(), name=batch.unit)
     columns = {}
     for name in batch.frame.columns:
         cells = batch.frame[name]
-        columns[name] = numbers(cells) if cells.dtype.is_numeric() else pd.Series(texts(cells), index, dtype=object)
+        if cells.dtype in (nw.Date, nw.Datetime):
+            columns[name] = cells.to_numpy().astype("datetime64[ns]")
+        else:
+            columns[name] = numbers(cells) if cells.dtype.is_numeric() else pd.Series(texts(cells), index, dtype=object)
     return pd.DataFrame(columns, index)
 
 
