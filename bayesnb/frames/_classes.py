@@ -7,6 +7,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets
 
 from bayesnb.arrays._memory import require_computed
@@ -81,31 +82,39 @@ def plain_labels(y: Any, name: str = "y") -> Any:
     """Labels as an array in the type of their values; scikit-learn checks input that is not one column.
 
     Raises:
-        ValueError: for missing labels, and for labels of several types.
+        ValueError: for missing labels, for labels of several types, and for those that are no text, numbers or dates.
     """
     require_computed(name, y)
+    given = type(y).__name__
     y = without_mask(name, y)
+    y = pd.Index(y).to_series() if isinstance(y, pd.Index | pd.api.extensions.ExtensionArray) else y
     found = y if isinstance(y, np.ndarray) else nw.from_native(y, pass_through=True, allow_series=True)
-    if isinstance(found, nw.Series):
-        found = to_plain(found)
-        if found.is_null().any():
-            raise ValueError(MISSING_LABEL.format(name, int(found.is_null().arg_true()[0])))
-        return found.to_numpy()
-    y = _array_of(y) if isinstance(y, list | tuple) else y
-    if isinstance(y, np.ndarray) and y.dtype.kind == "f" and np.isnan(y).any():
-        raise ValueError(MISSING_LABEL.format(name, int(np.isnan(y).ravel().argmax())) + " (NaN)")
-    if not isinstance(y, np.ndarray) or y.dtype != object or y.ndim != 1:
+    y = to_plain(found).to_numpy() if isinstance(found, nw.Series) else y
+    y = _array_of(y) if isinstance(y, list | tuple) else np.asarray(y)
+    if y.ndim == 0:
+        raise ValueError(f"{name} must be the label of each row, in a list or an array, got {given}")
+    y = y.astype(object) if y.dtype.kind == "T" else y
+    missing = pd.isna(y).ravel()
+    if missing.any():
+        raise ValueError(
+            MISSING_LABEL.format(name, int(missing.argmax())) + " (y contains NaN)" * (y.dtype.kind == "f")
+        )
+    if y.dtype.kind not in "OSV" or y.ndim != 1:
         return y
-    missing = [row for row, value in enumerate(y) if value is None or value != value]
-    if missing:
-        raise ValueError(MISSING_LABEL.format(name, missing[0]))
     types = {type(value) for value in y}
     if len(types) > 1:
         shown = listing(sorted(one.__name__ for one in types))
         raise ValueError(f"{name} holds labels of several types, {shown}: give labels of one type")
+    if types == {str} and isinstance(found, nw.Series):
+        return y
     if types == {str} and any(value.endswith("\0") for value in y):
         raise ValueError(f"{name} holds a label that ends in a NUL character, which numpy would cut off: remove it")
-    return np.array(y.tolist()) if types <= {bool, int, float, str} else y
+    if not all(issubclass(one, bool | int | float | str) for one in types):
+        raise ValueError(
+            f"{name} holds labels of type {types.pop().__name__}, expected text, numbers or dates of numpy: give text, "
+            f"{name}.astype(str), or of a list [str(label) for label in {name}]"
+        )
+    return np.array(y.tolist())
 
 
 def _array_of(y: Any) -> Array:
@@ -117,6 +126,11 @@ def _array_of(y: Any) -> Array:
     labels = np.empty(len(y), object)
     labels[:] = [value.item() if isinstance(value, np.generic) else value for value in y]
     return labels
+
+
+def by_label(given: Any) -> Any:
+    """A series of pandas as a dict by its labels; anything else itself."""
+    return given.to_dict() if isinstance(given, pd.Series) else given
 
 
 def number_of_class(name: str, classes: Array) -> int:

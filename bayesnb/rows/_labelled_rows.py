@@ -176,10 +176,10 @@ def _labels_array(y: Any, num_rows: int) -> Array:
     if y is None:
         raise ValueError("y is missing: pass the class labels, integers 0..K-1 [N] or soft labels [N, K]")
     y = as_array(y, "y")
-    if y.dtype.kind in "OUS":
+    if y.dtype.kind in "OUSTMm":
         raise ValueError(
-            "y holds strings or objects, expected integers 0..K-1: use y.astype(int) if they are whole numbers, else "
-            f"{UNIQUE}, or use the estimator nb.NaiveBayesClassifier, which takes them as they are"
+            "y holds strings, dates or objects, expected integers 0..K-1: use y.astype(int) if they are whole numbers, "
+            f"else {UNIQUE}, or use the estimator nb.NaiveBayesClassifier, which takes text and dates of numpy"
         )
     if y.ndim not in (1, 2) or y.shape[0] != num_rows:
         raise ValueError(

@@ -72,7 +72,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
             words may predict worse (see ``fit_empirical``); `averaged`, the average over all subsets of features.
         class_prior: Class probabilities: `uniform`, [K] in the order of ``classes_``, or a dict by label; the default
             learns them. ``predict_proba(X, class_prior=...)`` and ``with_class_prior`` change them after a fit.
-        class_weight: `balanced`, or a dict of weights by label, 1 for labels that it leaves out: p(y = k) becomes
+        class_weight: `balanced`, or a dict or Series of weights by label, 1 where it has none: p(y = k) becomes
             proportional to the weight times what it is without, or, if `balanced`, the same for all classes. Only the
             class prior changes: weights on the rows would also make the parameters of heavy classes look better known
             than they are, and inflate the evidence. The decisions of `mle` are those of weighted rows where classes

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from bayesnb.arrays._placement import without_mask
 from bayesnb.arrays._typing import ArrayLike, LabelsLike, Table
 from bayesnb.arrays._user_warnings import Line, find_line_of_folds
 from bayesnb.frames._blocks import Blocks
-from bayesnb.frames._classes import add_labels, classes_and_codes, codes_among, plain_labels
+from bayesnb.frames._classes import add_labels, by_label, classes_and_codes, codes_among, plain_labels
 from bayesnb.frames._series import Array, Frame
 from bayesnb.rows._model_statistics import places_of
 from bayesnb.rows._sufficient_statistics import ModelStatistics
@@ -68,6 +68,10 @@ class IncrementalClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("classes must be passed on the first call to partial_fit.")
         known = known if classes is None else declared_classes(known, classes)
         return self._add(X, y, known, sample_weight, which="more" if self.__sklearn_is_fitted__() else "first")
+
+    def score(self, X: Table, y: LabelsLike, sample_weight: ArrayLike | None = None) -> float:
+        """The share of rows X [N, D], or of their weights, whose label y [N], as for ``fit``, is predicted."""
+        return float(accuracy_score(plain_labels(y), self.predict(X), sample_weight=sample_weight))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "statistics_")
@@ -153,7 +157,7 @@ def known_classes(before: Array | None, given: Any, class_prior: Any, *, declare
     """
     if given is not None:
         return declared_classes(before, given, may_grow=not declared)
-    class_prior = class_prior.to_dict() if isinstance(class_prior, pd.Series) else class_prior
+    class_prior = by_label(class_prior)
     if declared or not isinstance(class_prior, Mapping):
         return before
     of_prior = sorted_classes([*class_prior])

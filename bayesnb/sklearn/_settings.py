@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from bayesnb.arrays import _limits as limits
 from bayesnb.arrays._placement import Array
@@ -26,6 +25,7 @@ from bayesnb.forests._posterior import ForestPosterior
 from bayesnb.forests._stacked import COLUMNS, COVARIANCES, StackedPosterior
 from bayesnb.frames._blocks import AnySchema, BlocksSchema, make_schema
 from bayesnb.frames._choices import with_indicators
+from bayesnb.frames._classes import by_label
 from bayesnb.frames._columns import MISSING
 from bayesnb.frames._series import DataError, closest
 from bayesnb.model._naive_bayes import NaiveBayes
@@ -79,7 +79,7 @@ def ordered_probs(given: Any, classes: Array) -> Array | None:
     Raises:
         ValueError: for invalid probabilities, or labels other than the classes.
     """
-    given = given.to_dict() if isinstance(given, pd.Series) else given
+    given = by_label(given)
     if isinstance(given, str) and given == "uniform":
         return np.full(len(classes), 1.0 / len(classes))
     if isinstance(given, str):
@@ -100,6 +100,7 @@ def weight_by_class(given: Any, classes: Array) -> Array | str | None:
     Raises:
         ValueError: for a label that is not a class, and weights that are not positive and finite.
     """
+    given = by_label(given)
     if given is None or (isinstance(given, str) and given == "balanced"):
         return given
     if not isinstance(given, Mapping):

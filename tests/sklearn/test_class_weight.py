@@ -1,6 +1,7 @@
 """Weights of the classes, which are a prior on them, and decisions under costs."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.class_weight import compute_sample_weight
@@ -36,6 +37,15 @@ def test_only_the_class_prior_changes(method):
         assert_array_equal(found.fit_.model.families["x"].strength, plain.fit_.model.families["x"].strength)
         balanced = classifier(method=method, class_weight="balanced").fit(X, Y)
         assert_allclose(balanced.predict_proba(X), plain.predict_proba(X, class_prior="uniform"))
+
+
+def test_weights_and_probabilities_may_be_a_series_by_label():
+    by_label = {"rare": 0.1, "some": 0.2, "many": 0.7}
+    for name in ("class_weight", "class_prior"):
+        found, expected = (classifier(**{name: of(by_label)}).fit(X, Y) for of in (pd.Series, dict))
+        assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
+    with pytest.raises(ValueError, match="class_weight has a weight for 'few', which is not among the labels"):
+        classifier(class_weight=pd.Series({"few": 2.0})).fit(X, Y)
 
 
 def test_weights_last_while_rows_are_added_and_taken_away():

@@ -17,6 +17,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, check_n
 
 from bayesnb.arrays._placement import fill_masked, without_mask
 from bayesnb.arrays._typing import Table
+from bayesnb.frames._classes import plain_labels
 from bayesnb.frames._series import Array
 from bayesnb.model._naive_bayes import NaiveBayes
 from bayesnb.numerics._log_prob import LogProb
@@ -98,6 +99,8 @@ class BaseNB(IncrementalClassifier):
     def _rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Array, Array | None]:
         if reset:
             self._validate_params()
+        plain = None if y is None else plain_labels(y)
+        y = plain if getattr(getattr(y, "dtype", None), "kind", "") == "T" else y  # scikit-learn reads no StringDType
         X, y = self._validate_rows(X, y, reset=reset)
         if reset:
             self._precision = np.float32 if X.dtype == np.float32 else np.float64
