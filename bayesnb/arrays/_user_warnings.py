@@ -6,8 +6,8 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 OURS = ("bayesnb", "sklearn")
-BETWEEN = (*OURS, "joblib", "threading", "concurrent", "multiprocessing", "runpy")
-"""Packages whose lines are none of the user's: they call us in folds, in threads and in processes."""
+BETWEEN = (*OURS, "joblib", "threading", "concurrent", "multiprocessing", "runpy", "contextlib")
+"""Packages whose lines are none of the user's: they call us in folds, threads, processes and context managers."""
 
 FOLDS = ("sklearn.utils.parallel", "sklearn.model_selection")
 """Where scikit-learn sets the filters of warnings for each fold, by which Python forgets what it has shown."""

@@ -185,6 +185,16 @@ def test_a_folder_that_was_altered_ends_in_the_same_numbers(tmp_path, kept, time
         same(nb.load_experiment(folder).differences("MLE"), whole.differences("MLE"))
 
 
+def test_the_warning_of_a_damaged_cell_is_at_the_line_that_asked(tmp_path):
+    how = {"sets": {"iris": SETS["iris"]}, "methods": ["MLE"], "sizes": [16], "splits": 2, "out": tmp_path / "study"}
+    nb.experiment(**how)
+    os.truncate(tmp_path / "study" / "losses.bin", 100)
+    for ask in (lambda: nb.load_experiment(how["out"]), lambda: nb.experiment(**how)):
+        with pytest.warns(UserWarning, match="2 of the 2 cells in .* are cut or damaged") as said:
+            ask()
+        assert [warning.filename for warning in said] == [__file__]
+
+
 def test_merged_studies_are_one_study():
     whole = nb.experiment(SETS, ["MLE", "MAP"], sizes=[16, 20], splits=2)
     a = nb.experiment(SETS, ["MLE"], sizes=[16, 20], splits=2)
