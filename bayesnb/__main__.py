@@ -1,5 +1,5 @@
 """``python -m bayesnb``: the command line."""
 
-from bayesnb.cli import main
+from bayesnb.studies.cli import main
 
 main()

@@ -43,11 +43,11 @@ from spam import read_messages
 import bayesnb as nb
 
 # the inner parts of `bayesnb compare`, which have no public names: its tables, splits and scores
-from bayesnb.comparison._data_sets import bayes_model
-from bayesnb.comparison._designs import RESPLIT, Split, make_design
-from bayesnb.comparison._metrics import accuracy, calibration_error, log_loss, reliability_bins
-from bayesnb.files._description import Table, make_table
-from bayesnb.files.sources._paths import BUILT_IN, of_frame, open_data
+from bayesnb.studies.comparison._data_sets import bayes_model
+from bayesnb.studies.comparison._designs import RESPLIT, Split, make_design
+from bayesnb.studies.comparison._metrics import accuracy, calibration_error, log_loss, reliability_bins
+from bayesnb.tables.files._description import Table, make_table
+from bayesnb.tables.files.sources._paths import BUILT_IN, of_frame, open_data
 
 Array = np.ndarray[Any, Any]
 

@@ -16,8 +16,8 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.pipeline import make_pipeline
 
 # the inner parts of `bayesnb compare`, which have no public names: its rivals and tables
-from bayesnb.comparison._rivals import Rival, fit_rival
-from bayesnb.files._description import Table
+from bayesnb.studies.comparison._rivals import Rival, fit_rival
+from bayesnb.tables.files._description import Table
 
 Array = np.ndarray[Any, Any]
 

@@ -33,7 +33,7 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import train_test_split
 
 import bayesnb as nb
-from bayesnb.comparison._metrics import log_loss  # that of `bayesnb compare`: at most 87.3 nats a row
+from bayesnb.studies.comparison._metrics import log_loss  # that of `bayesnb compare`: at most 87.3 nats a row
 
 Array = np.ndarray[Any, Any]
 

@@ -2,10 +2,10 @@
 
 from click.testing import CliRunner
 
-from bayesnb.arrays import _limits as limits
-from bayesnb.cli import main
-from bayesnb.comparison._first_split import Evidence, Inclusion
-from bayesnb.comparison._methods import NAIVE_BAYES
+from bayesnb.compute.arrays import _limits as limits
+from bayesnb.studies.cli import main
+from bayesnb.studies.comparison._first_split import Evidence, Inclusion
+from bayesnb.studies.comparison._methods import NAIVE_BAYES
 
 HEADER = "flag,colour,height,label"
 ROWS = [
@@ -18,14 +18,14 @@ GOOD = "\n".join([HEADER, *ROWS]) + "\n"
 def prepare(folder, monkeypatch):
     """Go to a folder with a file; the methods that take long to compile are left to the run from a shell."""
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("bayesnb.comparison._methods.NAIVE_BAYES", NAIVE_BAYES[:3])
+    monkeypatch.setattr("bayesnb.studies.comparison._methods.NAIVE_BAYES", NAIVE_BAYES[:3])
     monkeypatch.setattr(limits, "PAUSE", float("inf"))  # no lines on a slow machine
 
     def made_up(data, split):
         columns = [Inclusion(column.name, 0.75, 1.1) for column in data.table.columns]
         return Evidence(len(split.train), -5.0, -4.0, tuple(columns))
 
-    monkeypatch.setattr("bayesnb.comparison._first_split.compute_evidence", made_up)
+    monkeypatch.setattr("bayesnb.studies.comparison._first_split.compute_evidence", made_up)
     (folder / "good.csv").write_text(GOOD)
     return folder
 

@@ -5,19 +5,19 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bayesnb.comparison._data_sets import DataSet
-from bayesnb.comparison._designs import RESPLIT, Design, Split
-from bayesnb.comparison._first_split import Evidence, Inclusion, NutsCheck
-from bayesnb.comparison._journal import Journal
-from bayesnb.comparison._methods import COMPARED
-from bayesnb.comparison._metrics import BY_ROW, METRICS, ReliabilityBins
-from bayesnb.comparison._scored_cells import Cell, Place
-from bayesnb.files._description import make_table
-from bayesnb.files.sources._paths import of_frame
 from bayesnb.inspection._dependence import Dependence
-from bayesnb.report._comparison import Comparison, compare, plan_comparison
-from bayesnb.report._study import Experiment
-from bayesnb.report._summary import Findings
+from bayesnb.studies.comparison._data_sets import DataSet
+from bayesnb.studies.comparison._designs import RESPLIT, Design, Split
+from bayesnb.studies.comparison._first_split import Evidence, Inclusion, NutsCheck
+from bayesnb.studies.comparison._journal import Journal
+from bayesnb.studies.comparison._methods import COMPARED
+from bayesnb.studies.comparison._metrics import BY_ROW, METRICS, ReliabilityBins
+from bayesnb.studies.comparison._scored_cells import Cell, Place
+from bayesnb.studies.report._comparison import Comparison, compare, plan_comparison
+from bayesnb.studies.report._study import Experiment
+from bayesnb.studies.report._summary import Findings
+from bayesnb.tables.files._description import make_table
+from bayesnb.tables.files.sources._paths import of_frame
 
 QUICK = ("MLE", "MAP", "full Bayes")  # the others compile more
 CHECK = NutsCheck(20, 40, 0.0123, 0.00045, 1.002, 1234.5, 3, 4000, 4, 9.87, ("3 steps diverged", "3 [more] words"))

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.families._tied_columns import TiedColumns
-from bayesnb.rows._checks import check_shapes
+from bayesnb.core.families._tied_columns import TiedColumns
+from bayesnb.core.rows._checks import check_shapes
 from tests.cases import Case
 
 

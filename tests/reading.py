@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from bayesnb.files._summarise_table import Asked, summarise_source
-from bayesnb.files.sources._paths import as_pandas, open_data
+from bayesnb.tables.files._summarise_table import Asked, summarise_source
+from bayesnb.tables.files.sources._paths import as_pandas, open_data
 
 
 def frame_of(data):

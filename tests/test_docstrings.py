@@ -10,11 +10,11 @@ import jax
 import pytest
 
 import bayesnb as nb
-from bayesnb.arrays import _typing as typing
+from bayesnb.compute.arrays import _typing as typing
 
 PACKAGE = Path(nb.__file__).parent
 MODULES = [module.name for module in pkgutil.walk_packages([str(PACKAGE)], "bayesnb.")]
-SLOW = {"bayesnb.fits._nuts"}
+SLOW = {"bayesnb.core.fits._nuts"}
 SLOW |= {f"bayesnb.families.{name}" for name in ("histogram", "views")}
 """Modules whose examples compile a sampler, or the loops of cells, which take seconds where nothing is cached."""
 

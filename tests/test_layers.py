@@ -1,4 +1,4 @@
-"""Folders are layers: modules import downwards, and never in a circle. CONTRIBUTING holds the list of layers."""
+"""Seven wings with floors: modules import downwards, and never in a circle. CONTRIBUTING lists the floors."""
 
 from __future__ import annotations
 
@@ -11,15 +11,35 @@ from pathlib import Path
 
 import pytest
 
-import bayesnb.families._open_categorical  # noqa: F401
+import bayesnb.core.families._open_categorical  # noqa: F401
 from bayesnb.families import Family
 
 ROOT = Path(__file__).parents[1]
 LAYERED, ARGUED = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## The dependencies")
-LAYERS = re.findall(r"^\| `(\w+)` \|", LAYERED, flags=re.M)
-"""From the top down."""
+LAYERS = re.findall(r"^\| `([\w/]+)` \|", LAYERED.partition("## The layers")[2], flags=re.M)
+"""The floors from the top down, each with its wing."""
 
-PATHS = [path.relative_to(ROOT) for path in ROOT.glob("bayesnb/*/**/*.py")]
+WINGS = {
+    "studies": {"tables", "inspection", "learned", "recognition", "core", "compute"},
+    "tables": {"inspection", "learned", "recognition", "core", "compute"},
+    "inspection": {"learned", "core", "compute"},
+    "learned": {"core", "compute"},
+    "recognition": {"core", "compute"},
+    "core": {"compute"},
+    "compute": set(),
+}
+"""Each with the others that it may import from."""
+
+LINES = {
+    "studies": 7000, "tables": 11600, "inspection": 3600, "learned": 3450, "recognition": 2530, "core": 12500,
+    "compute": 6250,
+}  # fmt: skip
+"""The most lines of each wing."""
+
+DOORS = {"families", "results", "plots", "sklearn"}
+"""The modules beside the wings: public names of what lies in them."""
+
+PATHS = [path.relative_to(ROOT) for path in sorted(ROOT.glob("bayesnb/*/**/*.py"))]
 
 
 def name_of(path: Path) -> str:
@@ -46,9 +66,28 @@ def imports(tree: ast.Module) -> set[str]:
     return {name for name in found if name in modules()}
 
 
-def upward(imported: dict[str, set[str]], layers: list[str]) -> list[tuple[str, str]]:
-    place = {layer: number for number, layer in enumerate(layers)}
-    return [(a, b) for a in imported for b in imported[a] if place[b.split(".")[1]] < place[a.split(".")[1]]]
+def wing_of(name: str) -> str:
+    return name.split(".")[1]
+
+
+def floor_of(name: str) -> str:
+    """The folder of its wing, or the wing, that a module lies in."""
+    wing, _, rest = name.removeprefix("bayesnb.").partition(".")
+    floor = f"{wing}/{rest.split('.')[0]}"
+    return floor if floor in LAYERS else wing
+
+
+def upward(imported: dict[str, set[str]]) -> list[tuple[str, str]]:
+    """The imports that leave their wing upwards or sideways, or climb inside of it."""
+    place = {layer: number for number, layer in enumerate(LAYERS)}
+    pairs = [(a, b) for a in imported for b in imported[a]]
+    return [
+        (a, b)
+        for a, b in pairs
+        if (
+            place[floor_of(b)] < place[floor_of(a)] if wing_of(a) == wing_of(b) else wing_of(b) not in WINGS[wing_of(a)]
+        )
+    ]
 
 
 @cache
@@ -56,15 +95,52 @@ def graph() -> dict[str, set[str]]:
     return {name: imports(tree) - {name} for name, tree in modules().items()}
 
 
-def test_every_folder_is_a_layer_and_nothing_lies_flat():
+def test_the_top_folder_holds_seven_wings_and_the_doors():
     top = [path for path in (ROOT / "bayesnb").iterdir() if path.is_file() or any(path.glob("**/*.py"))]
-    assert len(LAYERS) == 21
-    assert {path.name for path in top if path.is_dir()} == {*LAYERS}
-    assert {path.name for path in top if path.is_file()} == {"__init__.py", "__init__.pyi", "__main__.py", "py.typed"}
+    assert {path.name for path in top if path.is_dir()} == {*WINGS}
+    modules_beside = {path.stem for path in top if path.suffix == ".py"}
+    assert modules_beside == {"__init__", "__main__"} | DOORS
+    flat = {path.parts[1] for path in PATHS if len(path.parts) == 3 and path.name != "__init__.py"}
+    folders = {path.parent.relative_to("bayesnb").parts[:2] for path in PATHS if len(path.parts) > 3}
+    assert {*LAYERS} == flat | {"/".join(folder) for folder in folders}
 
 
 def test_no_import_runs_up():
-    assert upward(graph(), LAYERS) == []
+    assert upward(graph()) == []
+
+
+@pytest.mark.parametrize("wing", WINGS)
+def test_each_wing_keeps_its_budget_of_lines(wing):
+    files = [ROOT / path for path in PATHS if path.parts[1] == wing]
+    assert sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files) <= LINES[wing]
+
+
+TABLES, PAGES = (
+    {"pandas", "pyarrow", "narwhals", "sklearn"},
+    {"click", "rich", "jinja2", "markupsafe", "matplotlib", "arviz"},
+)
+
+
+def loaded(tree: ast.Module) -> set[str]:
+    """The packages that a module imports when it is loaded: not in its functions, nor for types alone."""
+    found, nodes = set(), [*tree.body]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(str(node.module).split(".")[0])
+        elif not isinstance(node, ast.FunctionDef) and ast.unparse(getattr(node, "test", node)) != "TYPE_CHECKING":
+            nodes += ast.iter_child_nodes(node)
+    return found
+
+
+def test_lower_wings_load_no_package_of_tables_or_pages():
+    below_tables = [name for name in modules() if wing_of(name) not in ("studies", "tables")]
+    below_studies = [name for name in modules() if wing_of(name) != "studies"]
+    assert {name: loaded(modules()[name]) & TABLES for name in below_tables if loaded(modules()[name]) & TABLES} == {}
+    assert {name: loaded(modules()[name]) & PAGES for name in below_studies if loaded(modules()[name]) & PAGES} == {}
+    assert loaded(modules()["bayesnb.studies.report._page"]) >= {"jinja2"}
 
 
 def test_no_two_modules_import_each_other():
@@ -79,28 +155,30 @@ def imported_names(tree: ast.Module) -> set[tuple[str, str]]:
 
 def test_names_of_files_are_imported_from_the_modules_that_define_them():
     packages = {name_of(path) for path in PATHS if path.name == "__init__.py"}
-    readers = {name for name in modules() if name.startswith("bayesnb.files.")} - packages
+    readers = {name for name in modules() if name.startswith("bayesnb.tables.files.")} - packages
     passed_on = {(module, name) for module in readers for _, name in imported_names(modules()[module])}
     assert passed_on & {pair for tree in modules().values() for pair in imported_names(tree)} == set()
 
 
 def test_every_limit_is_used_and_defined():
-    limits = modules()["bayesnb.arrays._limits"]
+    limits = modules()["bayesnb.compute.arrays._limits"]
     defined = {node.id for node in ast.walk(limits) if isinstance(node, ast.Name)}
     reads = [node for tree in modules().values() for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
     assert {node.attr for node in reads if ast.unparse(node.value) == "limits"} == defined
 
 
 def test_an_upward_import_and_a_circle_are_found():
-    low, high = f"bayesnb.{LAYERS[-1]}", f"bayesnb.{LAYERS[0]}"
-    assert upward({low: {high}, high: set()}, LAYERS) == [(low, high)]
+    low, high = (f"bayesnb.{layer.replace('/', '.')}" for layer in (LAYERS[-1], LAYERS[0]))
+    assert upward({low: {high}, high: set()}) == [(low, high)]
+    for a, b in [("learned", "inspection"), ("recognition", "learned"), ("core.rows", "core.fits")]:
+        assert upward({f"bayesnb.{a}": {f"bayesnb.{b}"}})
     with pytest.raises(ValueError, match="cycle"):
         TopologicalSorter({low: {high}, high: {low}}).prepare()
 
 
 def test_what_a_folder_knows_is_said_in_three_sentences():
-    for layer in LAYERS:
-        words = ast.get_docstring(modules()[f"bayesnb.{layer}"])
+    for layer in {*LAYERS, *WINGS}:
+        words = ast.get_docstring(modules()[f"bayesnb.{layer.replace('/', '.')}"])
         assert words is not None
         assert len(re.findall(r"[.!?](?=\s|$)", words)) <= 3
 
@@ -117,7 +195,9 @@ def names_of_families(name: str) -> set[str]:
     calls = [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
     registered = {id(arg) for call in calls if getattr(call.func, "attr", "") == "register" for arg in call.args}
     own = {node.name for node in nodes if isinstance(node, ast.ClassDef)}
-    imported = {name for module, name in imported_names(modules()[name]) if module.startswith("bayesnb.families")} | own
+    imported = {
+        name for module, name in imported_names(modules()[name]) if module.startswith("bayesnb.core.families")
+    } | own
     used = {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in registered}
     taken = {
         node.attr
@@ -129,10 +209,10 @@ def names_of_families(name: str) -> set[str]:
 
 def test_nobody_outside_asks_which_family_it_is():
     """Scikit-learn's classes are each for one family; ``families.FAMILIES`` has the words of the command line."""
-    outside = [name for name in modules() if name.split(".")[1] != "families" and ".dropin." not in name]
+    outside = [name for name in modules() if not name.startswith("bayesnb.core.families") and ".dropin." not in name]
     assert len(KNOWN) > 20
     assert {name: names_of_families(name) for name in outside if names_of_families(name)} == {}
-    assert names_of_families("bayesnb.families._views") >= {"Histogram", "Normal"}
+    assert names_of_families("bayesnb.core.families._views") >= {"Histogram", "Normal"}
 
 
 def test_the_contract_has_few_names():
@@ -148,34 +228,38 @@ KINDS = {"np.ndarray", "jax.Array", "jax.core.Tracer"}
 
 def asks_where_numbers_lie(tree: ast.Module) -> bool:
     """True if a file imports what tells numpy's, JAX's and traced arrays apart, or asks ``isinstance``."""
-    imported = {name for module, name in imported_names(tree) if module == "bayesnb.arrays._placement"}
+    imported = {name for module, name in imported_names(tree) if module == "bayesnb.compute.arrays._placement"}
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and len(node.args) == 2]
     tests = [node.args[1] for node in calls if isinstance(node.func, ast.Name) and node.func.id == "isinstance"]
     return bool(imported & QUESTIONS or {ast.unparse(test) for test in tests} & KINDS)
 
 
 ASKING = {
-    "families._histogram", "families._views", "files.storage._encoding", "files.storage._export",
-    "files.storage._exported", "files.storage._results", "fits._averaged", "fits._closed_form", "fits._multilabel",
-    "forests._posterior", "frames._classes", "frames._series", "model._naive_bayes",
-    "numerics._log_prob", "recognition._user_program", "recognition._observed_rows", "results._classifier",
-    "results._combine",
-    "results._generate", "results._intervals", "rows._arguments", "rows._checks", "rows._labelled_rows",
-    "rows._model_statistics", "rows._sufficient_statistics", "sklearn._rows", "validation._leave_one_out",
-    "validation._temper",
+    "core.families._histogram", "core.families._views", "core.fits._averaged", "core.fits._closed_form",
+    "core.fits._multilabel", "core.model._naive_bayes", "core.results._classifier", "core.results._combine",
+    "core.results._generate", "core.results._intervals", "core.rows._arguments", "core.rows._checks",
+    "core.rows._labelled_rows", "core.rows._model_statistics", "core.rows._sufficient_statistics",
+    "learned.forests._posterior", "learned.validation._leave_one_out", "learned.validation._temper",
+    "recognition._observed_rows", "recognition._user_program", "tables.files.storage._encoding",
+    "tables.files.storage._export", "tables.files.storage._exported", "tables.files.storage._results",
+    "tables.frames._classes", "tables.frames._series", "tables.sklearn._rows",
 }  # fmt: skip
 """The files outside that still ask: edges where users' arrays come in, and bodies for numpy rows. None is added."""
 
 
 def test_only_arrays_and_primitives_ask_where_numbers_lie():
-    outside = [name for name in modules() if name.split(".")[1] not in ("arrays", "primitives", "jaxpr_numpy")]
+    outside = [name for name in modules() if wing_of(name) != "compute"]
     asking = {name.removeprefix("bayesnb.") for name in outside if asks_where_numbers_lie(modules()[name])}
     assert asking == ASKING
 
 
 def test_every_module_has_its_tests():
     """In the file of its name, in a folder that mirrors the package's; numbers and types alone need none."""
-    without = {"arrays._limits", "arrays._typing", "validation._temper_in_jax"}  # test_temper has those of the last
+    without = {
+        "compute.arrays._limits",
+        "compute.arrays._typing",
+        "learned.validation._temper_in_jax",
+    }  # test_temper has those of the last
     names = [name.removeprefix("bayesnb.") for name in modules() if name.rpartition(".")[2].startswith("_")]
     files = {name: ROOT / "tests" / f"{name.replace('._', '.test_').replace('.', '/')}.py" for name in names}
     assert {name for name, file in files.items() if not file.exists()} == without

@@ -31,9 +31,8 @@ def test_importing_loads_nothing_heavy():
 
 
 def test_help_loads_nothing_heavy():
-    code = (
-        "from contextlib import suppress; from bayesnb.cli import main\nwith suppress(SystemExit): main(['--help'])\n1"
-    )
+    imports = "from contextlib import suppress; from bayesnb.studies.cli import main"
+    code = f"{imports}\nwith suppress(SystemExit): main(['--help'])\n1"
     assert loaded_after(f"exec({code!r})") <= {"click", "rich"}
 
 

@@ -10,9 +10,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.files._description import make_table
-from bayesnb.files.sources._paths import open_data
-from bayesnb.report._summary import number
+from bayesnb.studies.report._summary import number
+from bayesnb.tables.files._description import make_table
+from bayesnb.tables.files.sources._paths import open_data
 from tests.comparisons import compared
 
 ROOT = Path(__file__).parent.parent

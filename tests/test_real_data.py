@@ -10,8 +10,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB
 
 import bayesnb as nb
-from bayesnb.files._description import make_table
-from bayesnb.files.sources._paths import open_data
+from bayesnb.tables.files._description import make_table
+from bayesnb.tables.files.sources._paths import open_data
 
 
 def idx(path, header):

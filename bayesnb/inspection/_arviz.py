@@ -18,25 +18,25 @@ import numpy as np
 from numpyro import handlers
 from numpyro.infer.util import compute_log_probs
 
-from bayesnb.arrays import _memory as memory
-from bayesnb.arrays._compute import compute, compute_rows
-from bayesnb.arrays._placement import allow_promotion, fill_masked, leading_size, to_host
-from bayesnb.arrays._typing import Array, FeatureNames, LabelsLike, Rows
-from bayesnb.families import Categorical, Histogram, MultivariateNormal
-from bayesnb.families._tied_columns import TiedColumns
-from bayesnb.fits._em import has_unlabelled
-from bayesnb.fits._nuts import HierarchicalDraws
-from bayesnb.frames._display_names import check_list, check_lists
+from bayesnb.compute.arrays import _memory as memory
+from bayesnb.compute.arrays._compute import compute, compute_rows
+from bayesnb.compute.arrays._placement import allow_promotion, fill_masked, leading_size, to_host
+from bayesnb.compute.arrays._typing import Array, FeatureNames, LabelsLike, Rows
+from bayesnb.compute.numerics._log_prob import logsumexp
+from bayesnb.core.families import Categorical, Histogram, MultivariateNormal
+from bayesnb.core.families._tied_columns import TiedColumns
+from bayesnb.core.fits._em import has_unlabelled
+from bayesnb.core.fits._nuts import HierarchicalDraws
+from bayesnb.core.model._declarations import fill_hyperpriors, sample_hyperparameters
+from bayesnb.core.model._naive_bayes import NaiveBayes, Sites
+from bayesnb.core.results._classifier import Posterior
+from bayesnb.core.results._display_names import check_list, check_lists
+from bayesnb.core.results._draws import Draws
+from bayesnb.core.rows import _arguments as arguments
+from bayesnb.core.rows._checks import check_values
+from bayesnb.core.rows._labelled_rows import label_rows
+from bayesnb.core.rows._sufficient_statistics import ModelStatistics
 from bayesnb.inspection._compare_evidence import density_share
-from bayesnb.model._declarations import fill_hyperpriors, sample_hyperparameters
-from bayesnb.model._naive_bayes import NaiveBayes, Sites
-from bayesnb.numerics._log_prob import logsumexp
-from bayesnb.results._classifier import Posterior
-from bayesnb.results._draws import Draws
-from bayesnb.rows import _arguments as arguments
-from bayesnb.rows._checks import check_values
-from bayesnb.rows._labelled_rows import label_rows
-from bayesnb.rows._sufficient_statistics import ModelStatistics
 
 Dims = dict[str, list[str]]
 """The dimensions of each variable, without chain and draw."""

@@ -15,21 +15,21 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from bayesnb.arrays._compute import compute
-from bayesnb.arrays._placement import Array, to_double
-from bayesnb.arrays._typing import ArrayLike, Estimator, LabelsLike, Table
-from bayesnb.families import Histogram, Multinomial, MultivariateNormal, Normal
-from bayesnb.families.parts._bin_statistics import bin_mass, same_bins
-from bayesnb.families.parts._support import require_positive
-from bayesnb.fits._closed_form import fit_posterior
-from bayesnb.fits._empirical import EmpiricalPosterior
-from bayesnb.forests._posterior import ForestPosterior
-from bayesnb.model._naive_bayes import NaiveBayes
-from bayesnb.numerics._dirichlet import log_multivariate_beta_ratio
-from bayesnb.results._classifier import Classifier, Posterior
-from bayesnb.results._unwrap import unwrap_pipeline
-from bayesnb.rows import _arguments as arguments
-from bayesnb.rows._sufficient_statistics import same_sums
+from bayesnb.compute.arrays._compute import compute
+from bayesnb.compute.arrays._placement import Array, to_double
+from bayesnb.compute.arrays._typing import ArrayLike, Estimator, LabelsLike, Table
+from bayesnb.compute.numerics._dirichlet import log_multivariate_beta_ratio
+from bayesnb.core.families import Histogram, Multinomial, MultivariateNormal, Normal
+from bayesnb.core.families.parts._bin_statistics import bin_mass, same_bins
+from bayesnb.core.families.parts._support import require_positive
+from bayesnb.core.fits._closed_form import fit_posterior
+from bayesnb.core.fits._empirical import EmpiricalPosterior
+from bayesnb.core.model._naive_bayes import NaiveBayes
+from bayesnb.core.results._classifier import Classifier, Posterior
+from bayesnb.core.results._unwrap import unwrap_pipeline
+from bayesnb.core.rows import _arguments as arguments
+from bayesnb.core.rows._sufficient_statistics import same_sums
+from bayesnb.learned.forests._posterior import ForestPosterior
 
 POOLED = (
     "A prior from the pooled rows has seen them, though not their labels. Models that share it compare well; beside a\n"

@@ -10,24 +10,24 @@ import jax
 import numpy as np
 from scipy.special import xlogy
 
-from bayesnb.arrays import _limits as limits
-from bayesnb.arrays._compute import compute
-from bayesnb.arrays._placement import fill_masked_codes, to_host
-from bayesnb.arrays._typing import Array, ArrayLike, LabelsLike, Rows
-from bayesnb.families import FAMILIES, Family
-from bayesnb.fits._closed_form import fit_posterior
-from bayesnb.forests._edges import Parts, log_evidence_ratios, take_labels
-from bayesnb.forests._fit import add_pairs
-from bayesnb.forests._layout import find_places, has_categories, lay_out, normal_prior
-from bayesnb.forests._pairs import PairStatistics, count_pairs, join_segments, merge_labels
-from bayesnb.forests._posterior import ForestPosterior, forest_parts
-from bayesnb.model._naive_bayes import NaiveBayes
-from bayesnb.numerics._stable import NEVER
-from bayesnb.primitives._codes import starts_of
-from bayesnb.rows import _arguments as arguments
-from bayesnb.rows._checks import check_shapes, check_values, count_rows
-from bayesnb.rows._labelled_rows import LabelledRows, check_labels, prepare
-from bayesnb.rows._sufficient_statistics import summarise
+from bayesnb.compute.arrays import _limits as limits
+from bayesnb.compute.arrays._compute import compute
+from bayesnb.compute.arrays._placement import fill_masked_codes, to_host
+from bayesnb.compute.arrays._typing import Array, ArrayLike, LabelsLike, Rows
+from bayesnb.compute.numerics._stable import NEVER
+from bayesnb.compute.primitives._codes import starts_of
+from bayesnb.core.families import FAMILIES, Family
+from bayesnb.core.fits._closed_form import fit_posterior
+from bayesnb.core.model._naive_bayes import NaiveBayes
+from bayesnb.core.rows import _arguments as arguments
+from bayesnb.core.rows._checks import check_shapes, check_values, count_rows
+from bayesnb.core.rows._labelled_rows import LabelledRows, check_labels, prepare
+from bayesnb.core.rows._sufficient_statistics import summarise
+from bayesnb.learned.forests._edges import Parts, log_evidence_ratios, take_labels
+from bayesnb.learned.forests._fit import add_pairs
+from bayesnb.learned.forests._layout import find_places, has_categories, lay_out, normal_prior
+from bayesnb.learned.forests._pairs import PairStatistics, count_pairs, join_segments, merge_labels
+from bayesnb.learned.forests._posterior import ForestPosterior, forest_parts
 
 
 class Pair(NamedTuple):

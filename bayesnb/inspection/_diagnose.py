@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesnb.arrays import _limits as limits
-from bayesnb.arrays._typing import FeatureNames
-from bayesnb.fits._nuts import NOT_EXACT, HierarchicalDraws
+from bayesnb.compute.arrays import _limits as limits
+from bayesnb.compute.arrays._typing import FeatureNames
+from bayesnb.core.fits._nuts import NOT_EXACT, HierarchicalDraws
+from bayesnb.core.results._classifier import Posterior
+from bayesnb.core.results._draws import Draws
 from bayesnb.inspection._arviz import coordinates, library
-from bayesnb.results._classifier import Posterior
-from bayesnb.results._draws import Draws
 
 
 class Worst(NamedTuple):

@@ -18,33 +18,33 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays import _memory as memory
-from bayesnb.arrays._cells import dense, is_sparse
-from bayesnb.arrays._class_table import whole
-from bayesnb.arrays._compute import compute_rows
-from bayesnb.arrays._placement import to_double, to_host
-from bayesnb.arrays._typing import Array, Estimator, FeatureNames, Table
-from bayesnb.families import Multinomial
-from bayesnb.families._base import Family, Params
-from bayesnb.families._multinomial import counts_of
-from bayesnb.fits._averaged import AveragedPosterior
-from bayesnb.fits._bootstrap import Bootstrap
-from bayesnb.forests._posterior import ForestPosterior
-from bayesnb.forests._stacked import StackedPosterior
-from bayesnb.frames import _display_names as names
+from bayesnb.compute.arrays import _memory as memory
+from bayesnb.compute.arrays._cells import dense, is_sparse
+from bayesnb.compute.arrays._class_table import whole
+from bayesnb.compute.arrays._compute import compute_rows
+from bayesnb.compute.arrays._placement import to_double, to_host
+from bayesnb.compute.arrays._typing import Array, Estimator, FeatureNames, Table
+from bayesnb.compute.numerics import _dirichlet as dirichlet
+from bayesnb.compute.numerics import _stable as stable
+from bayesnb.compute.numerics._log_prob import NO_CLASS, LogProb
+from bayesnb.core.families import Multinomial
+from bayesnb.core.families._base import Family, Params
+from bayesnb.core.families._multinomial import counts_of
+from bayesnb.core.fits._averaged import AveragedPosterior
+from bayesnb.core.fits._bootstrap import Bootstrap
+from bayesnb.core.model._naive_bayes import NaiveBayes, Sites
+from bayesnb.core.results import _display_names as names
+from bayesnb.core.results import _intervals as intervals
+from bayesnb.core.results._classifier import Classifier, PointEstimate, Posterior, class_probs
+from bayesnb.core.results._combine import has_word_terms, mixture_terms, raise_class_probs, sum_terms
+from bayesnb.core.results._draws import Draws
+from bayesnb.core.results._unwrap import unwrap_pipeline
+from bayesnb.core.rows import _arguments as arguments
+from bayesnb.core.rows._checks import columns_in, count_rows
 from bayesnb.inspection._explanation import Explanation, ExplanationIntervals
-from bayesnb.model._naive_bayes import NaiveBayes, Sites
-from bayesnb.numerics import _dirichlet as dirichlet
-from bayesnb.numerics import _stable as stable
-from bayesnb.numerics._log_prob import NO_CLASS, LogProb
-from bayesnb.results import _intervals as intervals
-from bayesnb.results._classifier import Classifier, PointEstimate, Posterior, class_probs
-from bayesnb.results._combine import has_word_terms, mixture_terms, raise_class_probs, sum_terms
-from bayesnb.results._draws import Draws
-from bayesnb.results._unwrap import unwrap_pipeline
-from bayesnb.rows import _arguments as arguments
-from bayesnb.rows._checks import columns_in, count_rows
-from bayesnb.sensitivity._robustness import Robustness, robustness
+from bayesnb.inspection.sensitivity._robustness import Robustness, robustness
+from bayesnb.learned.forests._posterior import ForestPosterior
+from bayesnb.learned.forests._stacked import StackedPosterior
 
 DEPENDENCE = "dependence"
 """The name of the term of forests."""

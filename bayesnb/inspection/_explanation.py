@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy.special
 
-from bayesnb.arrays._typing import Array
-from bayesnb.frames._display_names import class_index
-from bayesnb.results._intervals import Interval
-from bayesnb.sensitivity._robustness import Robustness
+from bayesnb.compute.arrays._typing import Array
+from bayesnb.core.results._display_names import class_index
+from bayesnb.core.results._intervals import Interval
+from bayesnb.inspection.sensitivity._robustness import Robustness
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,19 +15,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays._compute import compute
-from bayesnb.arrays._placement import known
-from bayesnb.arrays._typing import Array
-from bayesnb.families import Bernoulli, Binomial, Categorical, MultivariateNormal, Normal, NormalKnownVariance
-from bayesnb.families._base import LinearFamily, Params
-from bayesnb.families._multivariate_normal import precision_form
-from bayesnb.families._normal_known_variance import NORMAL
-from bayesnb.families._tied_columns import TiedColumns
-from bayesnb.forests._stacked import StackedPosterior
-from bayesnb.model._naive_bayes import NaiveBayes, Sites
-from bayesnb.primitives import products
-from bayesnb.results._classifier import PointEstimate, Posterior
-from bayesnb.results._draws import Draws
+from bayesnb.compute.arrays._compute import compute
+from bayesnb.compute.arrays._placement import known
+from bayesnb.compute.arrays._typing import Array
+from bayesnb.compute.primitives import products
+from bayesnb.core.families import Bernoulli, Binomial, Categorical, MultivariateNormal, Normal, NormalKnownVariance
+from bayesnb.core.families._base import LinearFamily, Params
+from bayesnb.core.families._multivariate_normal import precision_form
+from bayesnb.core.families._normal_known_variance import NORMAL
+from bayesnb.core.families._tied_columns import TiedColumns
+from bayesnb.core.model._naive_bayes import NaiveBayes, Sites
+from bayesnb.core.results._classifier import PointEstimate, Posterior
+from bayesnb.core.results._draws import Draws
+from bayesnb.learned.forests._stacked import StackedPosterior
 
 Form = tuple[Array | None, Array, Array]
 """A [K, D, D], or None if the log odds are affine; w [K, F]; and b [K]."""

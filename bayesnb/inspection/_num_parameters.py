@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesnb.arrays._placement import known
-from bayesnb.arrays._typing import LabelsLike, Rows
-from bayesnb.families import Binomial, Histogram, Multinomial, MultivariateNormal
-from bayesnb.families._tied_columns import TiedColumns
-from bayesnb.model._naive_bayes import NaiveBayes
-from bayesnb.results._classifier import Classifier
-from bayesnb.rows import _arguments as arguments
-from bayesnb.rows._checks import check_shapes, columns_in
+from bayesnb.compute.arrays._placement import known
+from bayesnb.compute.arrays._typing import LabelsLike, Rows
+from bayesnb.core.families import Binomial, Histogram, Multinomial, MultivariateNormal
+from bayesnb.core.families._tied_columns import TiedColumns
+from bayesnb.core.model._naive_bayes import NaiveBayes
+from bayesnb.core.results._classifier import Classifier
+from bayesnb.core.rows import _arguments as arguments
+from bayesnb.core.rows._checks import check_shapes, columns_in
 
 
 class NumParameters(NamedTuple):

@@ -19,11 +19,12 @@ import numpy as np
 from jax.scipy.special import rel_entr
 from jax.scipy.stats import norm
 
-from bayesnb.arrays._class_table import whole
-from bayesnb.arrays._compute import compute
-from bayesnb.arrays._placement import Array, allow_promotion, to_double
-from bayesnb.arrays._typing import Estimator, FeatureNames
-from bayesnb.families import (
+from bayesnb.compute.arrays._class_table import whole
+from bayesnb.compute.arrays._compute import compute
+from bayesnb.compute.arrays._placement import Array, allow_promotion, to_double
+from bayesnb.compute.arrays._typing import Estimator, FeatureNames
+from bayesnb.compute.numerics import _covariances as covariances
+from bayesnb.core.families import (
     Bernoulli,
     Binomial,
     Categorical,
@@ -35,16 +36,15 @@ from bayesnb.families import (
     Poisson,
     Views,
 )
-from bayesnb.families._base import Family, Params
-from bayesnb.families._tied_columns import TiedColumns
-from bayesnb.families.parts._bins import centres_of
-from bayesnb.frames import _display_names as names
-from bayesnb.model._naive_bayes import NaiveBayes
-from bayesnb.numerics import _covariances as covariances
-from bayesnb.results._classifier import Classifier, PointEstimate, Posterior, class_probs
-from bayesnb.results._combine import has_word_terms, raise_terms
-from bayesnb.results._unwrap import unwrap_pipeline
-from bayesnb.rows import _arguments as arguments
+from bayesnb.core.families._base import Family, Params
+from bayesnb.core.families._tied_columns import TiedColumns
+from bayesnb.core.families.parts._bins import centres_of
+from bayesnb.core.model._naive_bayes import NaiveBayes
+from bayesnb.core.results import _display_names as names
+from bayesnb.core.results._classifier import Classifier, PointEstimate, Posterior, class_probs
+from bayesnb.core.results._combine import has_word_terms, raise_terms
+from bayesnb.core.results._unwrap import unwrap_pipeline
+from bayesnb.core.rows import _arguments as arguments
 
 
 class TopFeature(NamedTuple):

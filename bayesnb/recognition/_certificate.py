@@ -12,9 +12,9 @@ import numpy as np
 from numpyro import handlers
 from numpyro.infer.util import compute_log_probs
 
-from bayesnb.arrays._placement import allow_promotion, leading_size, pytree
-from bayesnb.jaxpr_numpy import evaluate
-from bayesnb.model._naive_bayes import NaiveBayes
+from bayesnb.compute.arrays._placement import allow_promotion, leading_size, pytree
+from bayesnb.compute.jaxpr_numpy import evaluate
+from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.recognition._class_parameters import Labels, lopsided_labels, uneven_labels
 from bayesnb.recognition._observed_blocks import Block
 from bayesnb.recognition._observed_rows import shorten

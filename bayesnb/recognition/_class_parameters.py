@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from bayesnb.arrays import _limits as limits
+from bayesnb.compute.arrays import _limits as limits
 from bayesnb.recognition._points import Points, evaluate
 from bayesnb.recognition._user_program import FROM_ZERO, ONE_SITE, NotNaiveBayes, Program, Trace, holds, type_like
 

@@ -10,11 +10,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from bayesnb.arrays import _limits as limits
-from bayesnb.arrays._placement import allow_promotion, to_host
-from bayesnb.jaxpr_numpy import by_numpy
-from bayesnb.model._naive_bayes import NaiveBayes
-from bayesnb.model._spelling import Cells, Spelling
+from bayesnb.compute.arrays import _limits as limits
+from bayesnb.compute.arrays._placement import allow_promotion, to_host
+from bayesnb.compute.jaxpr_numpy import by_numpy
+from bayesnb.core.model._naive_bayes import NaiveBayes
+from bayesnb.core.model._spelling import Cells, Spelling
 from bayesnb.recognition._certificate import Certificate, Checks, certify
 from bayesnb.recognition._class_parameters import Labels, count_classes, parameters_by_class, same
 from bayesnb.recognition._matching import CLASS_PROBS, Matches

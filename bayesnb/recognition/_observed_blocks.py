@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesnb.families._base import Family
+from bayesnb.core.families._base import Family
 from bayesnb.recognition._class_parameters import same
 from bayesnb.recognition._points import Observed, Points
 from bayesnb.recognition._reading import reading_of

@@ -13,11 +13,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays._placement import allow_promotion, to_host
-from bayesnb.arrays._typing import ObservedRows
-from bayesnb.arrays._user_warnings import warn
-from bayesnb.jaxpr_numpy import by_numpy
-from bayesnb.model._naive_bayes import NaiveBayes
+from bayesnb.compute.arrays._placement import allow_promotion, to_host
+from bayesnb.compute.arrays._typing import ObservedRows
+from bayesnb.compute.arrays._user_warnings import warn
+from bayesnb.compute.jaxpr_numpy import by_numpy
+from bayesnb.core.model._naive_bayes import NaiveBayes
+from bayesnb.core.rows._checks import num_parts
 from bayesnb.recognition._class_parameters import Labels, same
 from bayesnb.recognition._points import cells_of
 from bayesnb.recognition._user_program import (
@@ -31,7 +32,6 @@ from bayesnb.recognition._user_program import (
     type_like,
     value_inside,
 )
-from bayesnb.rows._checks import num_parts
 
 CHANGED = "not an argument as it is: fits and predictions take what model.rows returns"
 TOGETHER = f"{CHANGED}; each depends on the other rows that are given with it"

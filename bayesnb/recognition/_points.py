@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 
-from bayesnb.families._base import Family
+from bayesnb.core.families._base import Family
 from bayesnb.recognition._reading import names_of_likelihoods, reading_of
 from bayesnb.recognition._user_program import (
     FROM_ZERO,

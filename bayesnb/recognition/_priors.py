@@ -16,7 +16,7 @@ import numpy as np
 import numpyro.distributions as dist
 from numpyro.distributions import constraints, transforms
 
-from bayesnb.model._links import LINKS, ChangedDistribution, log_slope
+from bayesnb.core.model._links import LINKS, ChangedDistribution, log_slope
 from bayesnb.recognition._class_parameters import same
 from bayesnb.recognition._matching import Fed, Matches
 from bayesnb.recognition._points import Latent

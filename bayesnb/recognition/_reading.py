@@ -13,8 +13,8 @@ import numpy as np
 import numpyro.distributions as dist
 from numpyro.distributions.constraints import Constraint
 
-from bayesnb.arrays._placement import Array
-from bayesnb.families import (
+from bayesnb.compute.arrays._placement import Array
+from bayesnb.core.families import (
     Bernoulli,
     Binomial,
     Categorical,
@@ -24,8 +24,8 @@ from bayesnb.families import (
     NormalKnownVariance,
     Poisson,
 )
-from bayesnb.families._base import Family, Params
-from bayesnb.families._multivariate_normal import NormalOfSeen
+from bayesnb.core.families._base import Family, Params
+from bayesnb.core.families._multivariate_normal import NormalOfSeen
 
 
 class Reading:

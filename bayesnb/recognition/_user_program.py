@@ -19,8 +19,8 @@ from numpyro import handlers
 from numpyro.distributions import constraints
 from numpyro.primitives import Messenger
 
-from bayesnb.arrays._placement import allow_promotion, short_repr
-from bayesnb.jaxpr_numpy import evaluate_once
+from bayesnb.compute.arrays._placement import allow_promotion, short_repr
+from bayesnb.compute.jaxpr_numpy import evaluate_once
 
 NO_ROWS = "the example data have no rows: give at least two"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,29 +15,45 @@ from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[2]
-ROW, WIDTH, LEFT, BOX = 34, 720, 150, 132
+ROW, WIDTH, LEFT, BOX = 34, 760, 90, 190
 
 
+@cache
 def layers() -> list[str]:
     """From the top down, as CONTRIBUTING lists them."""
-    return re.findall(r"^\| `(\w+)` \|", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), flags=re.M)
+    table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## The layers")[2]
+    return re.findall(r"^\| `([\w/]+)` \|", table.partition("## ")[0], flags=re.M)
+
+
+def layer_of(parts: tuple[str, ...]) -> str:
+    """The layer of a module, from the folders below ``bayesnb``: two of them, or one."""
+    return next(layer for layer in ("/".join(parts[:2]), parts[0]) if layer in layers())
+
+
+def modules() -> list[Path]:
+    """Those that lie in a layer."""
+    return [
+        path
+        for path in ROOT.glob("bayesnb/*/**/*.py")
+        if path.parent.parent != ROOT / "bayesnb" or path.parent.name in layers()
+    ]
 
 
 def imports() -> Counter[tuple[str, str]]:
     """How many modules of one layer import from another."""
     found: Counter[tuple[str, str]] = Counter()
-    for path in ROOT.glob("bayesnb/*/**/*.py"):
-        own = path.relative_to(ROOT).parts[1]
+    for path in modules():
+        own = layer_of(path.relative_to(ROOT / "bayesnb").parent.parts)
         tree = ast.parse(path.read_text(encoding="utf-8"))
         named = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
-        of = {name.split(".")[1] for name in named if name.startswith("bayesnb.")}
+        of = {layer_of(tuple(name.split(".")[1:])) for name in named if name.startswith("bayesnb.")}
         found.update((own, layer) for layer in of - {own})
     return found
 
 
 def sizes() -> Counter[str]:
     """Modules of each layer."""
-    return Counter(path.relative_to(ROOT).parts[1] for path in ROOT.glob("bayesnb/*/**/*.py"))
+    return Counter(layer_of(path.relative_to(ROOT / "bayesnb").parent.parts) for path in modules())
 
 
 def svg() -> str:

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import bayesnb as nb
-from bayesnb.files.engines._engine_schema import _first_rows
-from bayesnb.files.engines._queries import Queries, as_lazy
+from bayesnb.tables.files.engines._engine_schema import _first_rows
+from bayesnb.tables.files.engines._queries import Queries, as_lazy
 from tests.benchmarks.clicks import COUNTS, TEXTS, write
 
 EDGES = np.exp(np.linspace(0.0, 6.0, 31)).tolist()

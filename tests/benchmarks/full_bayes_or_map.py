@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 import bayesnb as nb
-from bayesnb.comparison._over_sets import signed_rank
-from bayesnb.comparison._paired import crossed
-from bayesnb.files.sources._paths import BUILT_IN
+from bayesnb.studies.comparison._over_sets import signed_rank
+from bayesnb.studies.comparison._paired import crossed
+from bayesnb.tables.files.sources._paths import BUILT_IN
 from tests.benchmarks.learned_priors import SETS, read_file, read_penguins
 
 NAMES = (

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 import bayesnb as nb
-from bayesnb.primitives._codes import find_bins
+from bayesnb.compute.primitives._codes import find_bins
 from tests.benchmarks.workloads import Array, Jobs, Workload, normal
 
 Data = tuple[Array, Array, Array, nb.NaiveBayes, nb.NaiveBayes]

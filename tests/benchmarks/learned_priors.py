@@ -21,12 +21,12 @@ from sklearn.datasets import load_digits
 from sklearn.feature_extraction.text import CountVectorizer
 
 import bayesnb as nb
-from bayesnb.comparison._data_sets import bayes_model
-from bayesnb.comparison._designs import stratified_split
-from bayesnb.comparison._metrics import accuracy, log_loss
-from bayesnb.files._description import make_table
-from bayesnb.files.sources._paths import BUILT_IN, of_frame, open_data
-from bayesnb.files.sources._source import Source
+from bayesnb.studies.comparison._data_sets import bayes_model
+from bayesnb.studies.comparison._designs import stratified_split
+from bayesnb.studies.comparison._metrics import accuracy, log_loss
+from bayesnb.tables.files._description import make_table
+from bayesnb.tables.files.sources._paths import BUILT_IN, of_frame, open_data
+from bayesnb.tables.files.sources._source import Source
 
 SIZES = (20, 50, 100, 200, 500, 1000, 2000)
 MOST_ROWS, MOST_TESTED = 8000, 600

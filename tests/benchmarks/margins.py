@@ -17,10 +17,10 @@ import pandas as pd
 from scipy.optimize import Bounds, minimize
 
 import bayesnb as nb
-from bayesnb.comparison._metrics import accuracy, log_loss
-from bayesnb.validation._leave_one_out import fitted_rows
-from bayesnb.validation._ratio_table import LeftOutRatios, left_out_log_ratios
-from bayesnb.validation._temper import learn_temperature
+from bayesnb.learned.validation._leave_one_out import fitted_rows
+from bayesnb.learned.validation._ratio_table import LeftOutRatios, left_out_log_ratios
+from bayesnb.learned.validation._temper import learn_temperature
+from bayesnb.studies.comparison._metrics import accuracy, log_loss
 from tests.benchmarks.learned_priors import SETS, runs_of
 
 SIZES = (20, 50, 100, 200, 500, 2000)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import bayesnb as nb
-from bayesnb.arrays._placement import Array
+from bayesnb.compute.arrays._placement import Array
 
 NUMBERS = "numeric"
 """The block of real numbers of a table; cells of the other blocks are codes."""

@@ -20,8 +20,8 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from bayesnb.arrays._placement import Array
-from bayesnb.comparison._rivals import Rival, fit_rival
+from bayesnb.compute.arrays._placement import Array
+from bayesnb.studies.comparison._rivals import Rival, fit_rival
 from tests.benchmarks.probability_methods import NUMBERS, Method, Rows
 
 MOST_FOLDS, MOST_STEPS = 5, 1000

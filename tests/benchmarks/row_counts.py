@@ -12,8 +12,8 @@ import numpy as np
 from rich.table import Table
 
 import bayesnb as nb
-from bayesnb.arrays import _compute as compute
-from bayesnb.rows import _labelled_rows as labelled_rows
+from bayesnb.compute.arrays import _compute as compute
+from bayesnb.core.rows import _labelled_rows as labelled_rows
 
 COUNTS, MOST = 200, 100_000
 TIMED = (1, 10, 100, 1_000, 10_000, 100_000)

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 
-from bayesnb.comparison._metrics import accuracy, calibration_error, log_loss, reliability_bins
+from bayesnb.studies.comparison._metrics import accuracy, calibration_error, log_loss, reliability_bins
 from tests.benchmarks.learned_priors import SETS
 from tests.benchmarks.probability_methods import Rows, estimator
 

@@ -95,7 +95,7 @@ SOURCES = {
 
 def measure(name, place):
     import bayesnb as nb
-    from bayesnb.arrays import _limits as limits
+    from bayesnb.compute.arrays import _limits as limits
 
     warnings.simplefilter("ignore")
     limits.KEPT_BYTES = 64 << 20  # so that it is read twice

@@ -24,7 +24,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import bayesnb as nb
-from bayesnb.comparison._metrics import accuracy, log_loss
+from bayesnb.studies.comparison._metrics import accuracy, log_loss
 
 SIZES, MOST_TESTED = (60, 300, 1000, 4000), 1500
 MODEL = nb.NaiveBayes(nb.Multinomial())

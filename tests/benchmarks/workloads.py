@@ -14,7 +14,7 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 
 import bayesnb as nb
-from bayesnb.fits._multilabel import fit_multilabel
+from bayesnb.core.fits._multilabel import fit_multilabel
 from examples import scipy_programs
 
 Array = np.ndarray[Any, Any]

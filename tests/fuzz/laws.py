@@ -15,8 +15,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpyro.infer.util import log_density
 
 import bayesnb as nb
-from bayesnb.forests._layout import has_categories
 from bayesnb.inspection._compare_evidence import density_share
+from bayesnb.learned.forests._layout import has_categories
 from tests.fuzz.data import Problem
 from tests.fuzz.forms import SINGLE, forms, label_forms
 from tests.fuzz.sentences import Refused, answer

@@ -9,7 +9,7 @@ import click
 import numpy as np
 from hypothesis import strategies as st
 
-from bayesnb.cli import main
+from bayesnb.studies.cli import main
 from tests.fuzz.sentences import Refused, is_sentence
 
 ROWS = [["size", "kind", "flag", "class"]] + [

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from tests.compute.jaxpr_numpy import rules
 from tests.fuzz.settings import SEED
-from tests.jaxpr_numpy import rules
 
 NUMBER = 100
 """Draws of each case and dtype."""

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
 import bayesnb as nb
-from bayesnb.arrays import _memory as memory
+from bayesnb.compute.arrays import _memory as memory
 from bayesnb.inspection._arviz import elpd_data, library, to_arviz
 from bayesnb.inspection._diagnose import diagnose
 from tests import cases

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 from scipy.special import betaln, gammaln, softmax, xlogy
 
 import bayesnb as nb
+from bayesnb.core.rows._labelled_rows import prepare
 from bayesnb.inspection._compare_evidence import compare_evidence
-from bayesnb.rows._labelled_rows import prepare
 
 RNG = np.random.default_rng(0)
 Y = RNG.integers(0, 2, 40)

@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import special, stats
 
 import bayesnb as nb
-from bayesnb.arrays import _memory as memory
+from bayesnb.compute.arrays import _memory as memory
+from bayesnb.core.results._draws import Draws
 from bayesnb.inspection._explain import explain
-from bayesnb.results._draws import Draws
-from bayesnb.sklearn._estimator import NaiveBayesClassifier
+from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
 from tests import cases
 
 FLAGS = np.array([[1, 1], [1, 0], [0, 1], [1, 1], [0, 0], [0, 1], [0, 0], [1, 0]])

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.inspection._explain import explain
-from bayesnb.sklearn._estimator import NaiveBayesClassifier
+from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
 
 NAMED = pd.DataFrame({"<b>": list("xyz<") * 5, "n": [None, *np.linspace(0.0, 1.0, 19)]})
 

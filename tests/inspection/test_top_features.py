@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from scipy.special import rel_entr
 
 import bayesnb as nb
-from bayesnb.arrays._compute import compute
+from bayesnb.compute.arrays._compute import compute
 from bayesnb.inspection._explain import explain
 from bayesnb.inspection._top_features import divergence, top_features
 from tests import cases

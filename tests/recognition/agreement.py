@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.arrays._placement import fields_of
+from bayesnb.compute.arrays._placement import fields_of
 from tests.recognition.case import Case
 
 RTOL = 1e-6

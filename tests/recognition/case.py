@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import bayesnb as nb
-from bayesnb.model._declarations import hyperpriors
+from bayesnb.core.model._declarations import hyperpriors
 
 N, K, D, C = 12, 2, 3, 4
 """Rows, classes, columns and categories."""

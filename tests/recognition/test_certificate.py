@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.jaxpr_numpy import RULES, Rule, by_numpy
+from bayesnb.compute.jaxpr_numpy import RULES, Rule, by_numpy
 from bayesnb.recognition._user_program import CORNERS, FAR, draw_far
 from tests.recognition.case import CODES, COUNTS, FLAGS, REALS, C, Y
 from tests.recognition.programs.parts import rows, table

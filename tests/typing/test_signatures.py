@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import bayesnb as nb
-from bayesnb.arrays import _typing as public_types
-from bayesnb.model._naive_bayes import NaiveBayes
+from bayesnb.compute.arrays import _typing as public_types
+from bayesnb.core.model._naive_bayes import NaiveBayes
 
 REASONS = {
     "Hyperparameter": "numbers, arrays or NumPyro distributions, which have no types",
@@ -52,7 +52,7 @@ REASONS = {
     "Posterior.predict_bounds(ranges)": "pairs of numbers or arrays, or such by block",
     "Scoring": "the contract of models and of families: parameters and rows are those of either",
 }
-"""Where ``Any`` may stand, a place or an alias, and why; those in ``bayesnb.arrays._typing`` say it there."""
+"""Where ``Any`` may stand, a place or an alias, and why; those in ``bayesnb.compute.arrays._typing`` say it there."""
 
 
 class Place(NamedTuple):

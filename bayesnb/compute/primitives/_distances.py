@@ -1,0 +1,176 @@
+"""Squared distances of rows under class covariances, on which multivariate Gaussian and Student densities depend.
+
+Each covariance is factored once, S = L L', and a row's squared distance is |L^-1 (x - m)|^2; L^-1 is kept, as many rows
+are multiplied by it. A missing cell is marginalised: the observed sub-vector has the sub-mean and the sub-covariance. A
+column whose variance is 0 in every class carries no information and is left out in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.compute.arrays import _limits as limits
+from bayesnb.compute.arrays._cells import observed
+from bayesnb.compute.arrays._compute import compute_rows, interpret
+from bayesnb.compute.arrays._loops import in_threads, row_blocks
+from bayesnb.compute.arrays._placement import Array, on_host, varying_as
+from bayesnb.compute.numerics import _stable as stable
+from bayesnb.compute.numerics._covariances import log_determinant, proper, variances, whiten
+
+LOG_2PI = 1.8378770664093453
+
+
+class Distances(NamedTuple):
+    """``squares`` [N, K]: (x - m)' S^-1 (x - m); ``log_det`` [N, K]: log |S|; ``count`` [N]: observed columns."""
+
+    squares: Array
+    log_det: Array
+    count: Array
+
+
+class Whitening(NamedTuple):
+    """Centres ``loc`` [K, D] and their ``covariance`` [K, D, D] or [1, D, D], S = L L', ready for whole rows.
+
+    ``inverse`` is L^-1, with 0 for columns that carry no information; ``origins`` [K, D] or [1, D] are subtracted from
+    rows, and ``centres`` [K, D] are L^-1 (m - origin); ``log_det`` is log |S|, [K] or [1].
+    """
+
+    loc: Array
+    covariance: Array
+    inverse: Array
+    origins: Array
+    centres: Array
+    log_det: Array
+
+
+@jax.jit
+def whitening(loc: Array, covariance: Array) -> Whitening:
+    """The whitening of rows about centres [K, D] under covariances [K, D, D], or one for all, [1, D, D]."""
+    varying = _varying(covariance)
+    factor = jnp.linalg.cholesky(proper(covariance, varying))
+    unit = jnp.broadcast_to(jnp.diag(varying).astype(factor.dtype), factor.shape)
+    inverse = jax.scipy.linalg.solve_triangular(factor, unit, lower=True)
+    # rows are whitened once for classes that share the factor
+    origins = loc if factor.shape[0] > 1 else loc.mean(axis=0, keepdims=True)
+    centres = (inverse @ (loc - origins)[:, :, None])[:, :, 0]
+    return Whitening(loc, covariance, inverse, origins, centres, log_determinant(factor))
+
+
+def distances(given: Whitening, x: Array) -> Distances:
+    """Distances of rows x [N, D], NaN where missing, from the centres under their covariances."""
+    return (_on_host if on_host(given, x) else _on_device)(given, x)
+
+
+@jax.jit
+def log_normal(between: Distances) -> Array:
+    """log density of the observed cells under Normal(m, S), [N, K]."""
+    squares, log_det, count = between
+    return -0.5 * (squares + log_det + LOG_2PI * count[:, None])
+
+
+@jax.jit
+def log_student(df: Array, between: Distances) -> Array:
+    """log density of the observed cells under Student's t about m, scale matrix S, [N, K]; df is [1, K] or [N, K]."""
+    squares, log_det, count = between
+    count = count[:, None]
+    constant = stable.log_gamma_ratio(0.5 * df, 0.5 * count) - 0.5 * (count * jnp.log(jnp.pi * df) + log_det)
+    return constant - 0.5 * (df + count) * jnp.log1p(squares / df)
+
+
+def _on_device(given: Whitening, x: Array) -> Distances:
+    """Distances with one factor for each class if no cell is missing, else with one for each row and class."""
+    x = jnp.asarray(x, jnp.result_type(float))
+    given = varying_as(Whitening(*(jnp.asarray(a, x.dtype) for a in given)), x)
+    whole = (~jnp.isnan(x) | ~_varying(given.covariance)[None]).all()
+    return jax.lax.cond(whole, _whole_rows, lambda w, x: _any_rows(w.loc, w.covariance, x), given, x)
+
+
+def _varying(covariance: Array) -> Array:
+    """False for columns whose variance is 0 in every class, [D]."""
+    return jnp.asarray(variances(covariance) > 0).any(axis=0)
+
+
+def _whole_rows(given: Whitening, x: Array) -> Distances:
+    """Distances of rows without missing cells."""
+    varying = _varying(given.covariance)
+    deviations = jnp.where(varying[None], x[None] - given.origins[:, None], 0.0)
+    white = deviations @ jnp.swapaxes(given.inverse, 1, 2)
+    squares = stable.sum_of_squares(white - given.centres[:, None], axis=2).T
+    log_det = jnp.broadcast_to(given.log_det[None], squares.shape)
+    return Distances(squares, log_det, jnp.broadcast_to(varying.sum(), x.shape[:1]))
+
+
+@partial(jax.jit, static_argnames="by_lapack")
+def _any_rows(loc: Array, covariance: Array, x: Array, *, by_lapack: bool = False) -> Distances:
+    """Distances with one factor for each row and class, whatever is missing."""
+    factor = _factor if by_lapack else _eliminate
+    seen = ~jnp.isnan(x) & _varying(covariance)[None]
+
+    def row(x: Array, seen: Array) -> Distances:
+        deviations = jnp.where(seen[None], x[None] - loc, 0.0)
+        white, pivots = factor(proper(covariance, seen[None]), deviations)
+        log_det = jnp.broadcast_to(jnp.log(pivots).sum(axis=0), loc.shape[:1])
+        return Distances(stable.sum_of_squares(white, axis=0), log_det, seen.sum())
+
+    # blocks need a concrete number of rows; it is a symbol if a function is exported for any number
+    block = 64 if isinstance(x.shape[0], int) else None
+    return jax.lax.map(lambda pair: row(*pair), (jnp.where(seen, x, 0.0), seen), batch_size=block)
+
+
+def _factor(matrix: Array, vector: Array) -> tuple[Array, Array]:
+    """L^-1 v [D, K] and the squared diagonal of L [D, T] for matrices L L' [T, D, D] and vectors [K, D]."""
+    factor = jnp.linalg.cholesky(matrix)
+    return whiten(factor, vector).T, jnp.square(variances(factor)).T
+
+
+def _eliminate(matrix: Array, vector: Array) -> tuple[Array, Array]:
+    """The same column by column, which is slower for wide matrices.
+
+    Under ``vmap`` LAPACK would have batches of factors, and those of jaxlib 0.10 may wait for each other for ever.
+    """
+    size = matrix.shape[-1]
+
+    def step(held: tuple[Array, Array], j: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        matrix, vector = held
+        row, cell = matrix[:, j], vector[:, j]
+        pivot = row[:, j]
+        below = jnp.where(jnp.arange(size) > j, row / pivot[:, None], 0.0)
+        left = matrix - below[:, :, None] * row[:, None, :], vector - below * cell[:, None]
+        return left, (cell / jnp.sqrt(pivot), pivot)
+
+    columns = jnp.arange(size)
+    return jax.lax.scan(step, (matrix, vector), columns)[1] if size else (vector.T, columns[:, None] + 1.0)
+
+
+def _on_host(given: Whitening, x: Array) -> Distances:
+    """Distances with a factor for each class and pattern of missing cells, or for each row if few share a pattern."""
+    patterns, (loc, covariance) = list(_patterns(x)), given[:2]
+    if len(patterns) > max(len(x) // limits.ROWS_A_PATTERN, 1):
+        return Distances(*compute_rows(_any_rows, (loc, covariance), x, by_lapack=True))
+    out = Distances(np.empty((len(x), len(loc))), np.empty((len(x), len(loc))), np.empty(len(x)))
+    for rows, seen in patterns:
+        part, cells = given, x[rows]
+        if not seen.all():
+            part, cells = interpret(whitening, loc[:, seen], covariance[:, seen][:, :, seen]), cells[:, seen]
+        blocks = [cells[some] for some in row_blocks(len(cells), 8 * max(part.loc.size, 1))] or [cells]
+        found = in_threads(partial(interpret, _whole_rows, part), blocks)
+        for table, pieces in zip(out, zip(*found, strict=True), strict=True):
+            table[rows] = np.concatenate(pieces)
+    return out
+
+
+def _patterns(x: Array) -> Iterator[tuple[Any, Array]]:
+    """The rows that share a pattern of observed cells, and that pattern [D]."""
+    seen = observed(x)
+    if seen is None:
+        yield slice(None), np.ones(x.shape[1], bool)
+        return
+    patterns, group, counts = np.unique(seen, axis=0, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    yield from zip(np.split(np.argsort(group.reshape(-1), kind="stable"), ends[:-1]), patterns, strict=True)

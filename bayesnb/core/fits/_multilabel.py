@@ -1,0 +1,217 @@
+"""Several labels per row, not exclusive: one two-class model for each label, all fitted and predicted in one call.
+
+A label and its absence are two classes, so L labels are 2L columns of soft labels [1 - Y, Y], and one pass over the
+rows gives all sufficient statistics. The fit of one label is then mapped over the labels. Each label is learned
+independently of the others (binary relevance): Tsoumakas and Katakis, Multi-label classification: an overview (2007).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.compute.arrays._compute import compute
+from bayesnb.compute.arrays._either import sigmoid
+from bayesnb.compute.arrays._placement import Node, as_array, is_traced, known, leading_size, on_host, pytree, to_host
+from bayesnb.compute.arrays._typing import Array, ArrayLike, Rows
+from bayesnb.compute.numerics._log_prob import LogProb
+from bayesnb.compute.primitives.products._linear_scores import Score
+from bayesnb.compute.primitives.sums import Labels
+from bayesnb.core.families._base import Family
+from bayesnb.core.fits._closed_form import (
+    CLOSED_FORMS,
+    conjugate,
+    fit_mle,
+    fit_posterior,
+    gather,
+    require_fit,
+    require_maxima,
+)
+from bayesnb.core.model._naive_bayes import NaiveBayes
+from bayesnb.core.results._classifier import PointEstimate, Posterior
+from bayesnb.core.rows import _arguments as arguments
+from bayesnb.core.rows._checks import check_shapes, check_values, count_rows
+from bayesnb.core.rows._labelled_rows import LabelledRows, check_weights, prepare
+from bayesnb.core.rows._sufficient_statistics import ModelStatistics, from_device, from_host
+
+
+@pytree
+class MultiLabel(Node):
+    """L classifiers with two classes each, 0 if the label is absent and 1 if it is present. X as in the fit.
+
+    ``fits`` is a single result; each of its leaves has labels on its first axis, [L, ...].
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, Y = [[1, 0], [1, 1], [0, 1], [0, 0]], [[1, 0], [1, 1], [0, 1], [0, 0]]
+        >>> fit = nb.fit_multilabel(nb.NaiveBayes(nb.Bernoulli()), X, Y)
+        >>> fit.num_labels, fit.predict([[1, 1]]).tolist(), round(float(fit.label(0).log_evidence), 2)
+        (2, [[1, 1]], -9.18)
+    """
+
+    fits: PointEstimate | Posterior
+
+    @property
+    def num_labels(self) -> int:
+        """L, the number of labels."""
+        return leading_size(self.fits)
+
+    def label(self, index: int) -> PointEstimate | Posterior:
+        """The result of one label, 0..L-1, with classes 0 and 1 and with its evidence, as from a single fit."""
+        if not isinstance(index, int | np.integer) or not 0 <= index < self.num_labels:
+            raise ValueError(f"the labels are 0..{self.num_labels - 1}, got {index}")
+        return jax.tree.map(lambda leaf: leaf[index, ...], self.fits)
+
+    def log_odds(self, X: Rows) -> Array:
+        """log p(1 | x) - log p(0 | x) of each label, [N, L]; infinite if only one of the two is possible."""
+        arrays = self.label(0).arrays(X)
+        if is_traced(self.fits) or not on_host(arrays):
+            return _log_odds(self.fits, arrays)
+        # float32 rows are scored in float64; a single fit would choose by the size of the result
+        arrays = {b: x.astype(np.float64) if x.dtype == np.float32 else x for b, x in arrays.items()}
+        return np.stack([_difference(score(arrays)) for score in self._host_scores], axis=1)
+
+    @cached_property
+    def _host_scores(self) -> list[Score]:
+        """The scorers of numpy rows by label, cached as their products take a fiftieth of the time of a trace's."""
+        fits = to_host(self.fits)
+        of_label = (jax.tree.map(lambda leaf, i=i: leaf[i, ...], fits) for i in range(self.num_labels))
+        return [fit.host_score for fit in of_label]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_host_scores"}
+
+    def predict_proba(self, X: Rows) -> Array:
+        """The probability that a row has each label, [N, L]; rows do not sum to one."""
+        return sigmoid(self.log_odds(X))
+
+    def predict(self, X: Rows) -> Array:
+        """1 for each label that is more probable than not, integers [N, L]."""
+        return (self.log_odds(X) > 0).astype(int)
+
+
+def fit_multilabel(
+    model: NaiveBayes,
+    X: Rows,
+    Y: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    fit: Callable[..., PointEstimate | Posterior] = fit_posterior,
+) -> MultiLabel:
+    """One model for each label: the same as L calls of ``fit(model, X, Y[:, l])``, but cheaper.
+
+    Hyperparameters set from the data are set from all rows, so they are the same for each label. Arguments not listed
+    are as in ``fit_mle``.
+
+    Args:
+        model: The specification, for two classes.
+        Y: Zeros and ones [N, L], one column per label.
+        fit: ``fit_mle``, ``fit_map`` or ``fit_posterior``.
+
+    Raises:
+        ValueError: if the data do not fit the model, and for a label that every row or no row has.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, Y = [[1, 0], [1, 1], [0, 1], [0, 0]], [[1, 0], [1, 1], [0, 1], [0, 0]]
+        >>> nb.fit_multilabel(nb.NaiveBayes(nb.Bernoulli()), X, Y).predict_proba([[1, 0]]).round(2)
+        array([[0.75, 0.25]])
+    """
+    arguments.check_model(model)
+    require_fit(fit, *CLOSED_FORMS, advice=": call it once for each label")
+    if model.num_classes not in (None, 2):
+        raise ValueError(f"each label has 2 classes, absent and present, got num_classes={model.num_classes}")
+    if fit is not fit_mle:
+        conjugate(model)
+    statistics = _statistics(model, X, Y, sample_weight)
+    model, first = gather(model, None, None, None, jax.tree.map(lambda leaf: leaf[0, ...], statistics))
+    model = model.resolve(statistics=first)
+    fits = compute(_fit_each, model, statistics, fit=fit)
+    if fit is fit_mle:
+        require_maxima(model, fits.params, statistics, "Y, column")
+    return MultiLabel(fits)
+
+
+@partial(jax.jit, static_argnames="fit")
+def _fit_each(model: NaiveBayes, statistics: ModelStatistics, fit: Callable[..., Any]) -> PointEstimate | Posterior:
+    return jax.vmap(lambda of_label: fit(model, statistics=of_label))(statistics)
+
+
+def _statistics(model: NaiveBayes, X: Any, Y: Any, sample_weight: Any) -> ModelStatistics:
+    """The statistics of every label, each array [L, 2, ...]."""
+    arrays = check_shapes(model.families, model.single, model.by_block(X), model.columns)
+    num_rows = count_rows(arrays)
+    Y = _check_labels(Y, num_rows)
+    weight = None if sample_weight is None else check_weights(sample_weight, num_rows)
+    if weight is not None and (values := known(weight)) is not None:
+        keep = values > 0
+        arrays, Y, weight = {b: x[keep] for b, x in arrays.items()}, Y[keep], weight[keep]
+    if (values := known(Y)) is not None:
+        _check_label_values(values)
+    families = {b: prepare(family, arrays[b], lambda: weight) for b, family in model.families.items()}
+    if not on_host(arrays) or is_traced(Y, weight):
+        check_values(families, arrays, fit=True)
+        return _label_by_label(families, arrays, jnp.asarray(Y, jnp.int32), weight)
+    # all labels in one product: columns 2l and 2l + 1 are the absence and the presence of label l
+    present = np.asarray(Y, np.float64)
+    pairs = np.stack([1.0 - present, present], axis=-1).reshape(len(Y), -1)
+    labels = Labels(pairs if weight is None else pairs * np.asarray(weight)[:, None], None)
+    statistics = from_host(LabelledRows(families, arrays, labels, pairs.shape[1]))
+    return jax.tree.map(lambda leaf: leaf.reshape(-1, 2, *leaf.shape[1:]), statistics)
+
+
+@jax.jit
+def _label_by_label(
+    families: dict[str, Family], arrays: dict[str, Array], Y: Array, weight: Array | None
+) -> ModelStatistics:
+    """One label at a time, on a device: the memory is that of one label."""
+    return jax.lax.map(lambda y: from_device(families, arrays, Labels(y, weight), 2), Y.T)
+
+
+def _check_labels(Y: Any, num_rows: int) -> Array:
+    if hasattr(Y, "toarray"):
+        raise ValueError("Y is a sparse matrix: give a dense array, for instance Y.toarray()")
+    Y = as_array(Y, "Y")
+    if Y.ndim != 2 or Y.shape[0] != num_rows or not Y.shape[1]:
+        hint = "; for a single label give Y[:, None], for classes that exclude each other use nb.fit_posterior"
+        raise ValueError(
+            f"Y must be zeros and ones [{num_rows}, L] for these rows of X, one column a label, got shape {Y.shape}"
+            + (hint if Y.ndim == 1 else "")
+        )
+    if Y.dtype.kind == "m" or (Y.dtype != bool and not jnp.issubdtype(Y.dtype, jnp.number)):
+        raise ValueError(
+            f"Y must be zeros and ones, got dtype {Y.dtype}: use Y.astype(int), or a comparison such as Y == 'yes'"
+        )
+    return Y
+
+
+def _check_label_values(Y: np.ndarray[Any, Any]) -> None:
+    good = (Y == 0) | (Y == 1)
+    if not good.all():
+        column = int((~good).any(axis=0).argmax())
+        wrong = Y[:, column][~good[:, column]][0]
+        raise ValueError(f"Y, column {column}: a label is 0 or 1, got {wrong}; leave out rows that lack a label")
+    constant = (Y[:1] == Y).all(axis=0)
+    if constant.any():
+        column = int(constant.argmax())
+        got = f"is {Y[0, column]:g} in every row" if len(Y) else "has no row with a positive weight"
+        raise ValueError(f"Y, column {column} {got}: nothing can be learned about this label, drop the column")
+
+
+@jax.jit
+def _log_odds(fits: PointEstimate | Posterior, arrays: dict[str, Array]) -> Array:
+    """One label at a time: the memory is that of one label."""
+    floating = jnp.result_type(float)
+    arrays = {b: x.astype(floating) if jnp.issubdtype(x.dtype, jnp.floating) else x for b, x in arrays.items()}
+    return jax.lax.map(lambda fit: _difference(fit.scores(arrays)), fits).T
+
+
+def _difference(scores: LogProb) -> Array:
+    """log p(1) - log p(0) of scores [N, 2], infinite if only one of the two is possible."""
+    logs = scores.contenders()
+    return logs[:, 1] - logs[:, 0]

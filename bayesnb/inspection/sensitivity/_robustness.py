@@ -1,0 +1,166 @@
+"""How many pseudo-rows, whatever they contain, it takes to change a decision.
+
+s* is the least s at which the most probable class no longer dominates some other. The smallest log odds of a pair fall
+with s and are convex in it, so that Newton's method from below never passes the root; it is kept between bounds, which
+also serve where they are not convex.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.compute.arrays._placement import Node, promote_dtypes, pytree, varying_as
+from bayesnb.compute.arrays._typing import Array, Rows
+from bayesnb.core.results._bounds import check_question, class_weights, sites_of
+from bayesnb.core.results._classifier import Posterior
+from bayesnb.inspection.sensitivity._dominance import (
+    MOST_STEPS,
+    by_rows,
+    classes_of_rows,
+    is_exact,
+    others_of_rows,
+    smallest_margin,
+    take_alone,
+)
+
+FEWEST, MOST = 1e-12, 1e12
+"""Pseudo-rows that count as none, and as many as one likes."""
+
+
+@pytree
+class Robustness(Node):
+    """How many pseudo-rows change the decision of each row: ``s_star`` [N], infinite if none do.
+
+    ``labels`` [N] are the most probable classes, and ``rivals`` [N] those that s_star pseudo-rows bring level. Of them
+    the share ``support`` [N] has the rival's label and the row's own cells; the rest has the label of the row's class
+    and other cells. Where ``exact`` is False, s_star is a lower bound. ``ignores_dependence`` is True if it is that of
+    the part of a default fit without dependence.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[0], [0], [1], [1]], [0, 0, 1, 1])
+        >>> found = nb.robustness(post, [[0]])
+        >>> found.s_star.round(2), found.labels, found.rivals, found.support.round(2)
+        (array([1.73]), array([0]), array([1]), array([1.]))
+        >>> found.sentence(s=5)
+        'no decision on 1 row changes whatever up to 1.7 more pseudo-rows contain; 0 % stay up to 5'
+    """
+
+    s_star: Array
+    labels: Array
+    rivals: Array
+    support: Array
+    exact: bool = field(default=True, metadata={"static": True})
+    ignores_dependence: bool = field(default=False, metadata={"static": True})
+
+    def sentence(self, s: float = 10.0) -> str:
+        """What a paper may say of these rows: how many pseudo-rows change no decision, and how many decisions s change.
+
+        Numbers are rounded down. Of a default fit it is said of the part without dependence.
+
+        Raises:
+            ValueError: if s is no number of pseudo-rows, or there are no rows.
+        """
+        check_question(None, s)
+        s_star = np.asarray(self.s_star)
+        if not s_star.size:
+            raise ValueError("the sentence is of one row or more, and nb.robustness was given none")
+        stay = f"{100 * np.count_nonzero(s_star > s) // len(s_star)} %"
+        least, alone = np.floor(10.0 * s_star.min()) / 10.0, "without dependence, " * self.ignores_dependence
+        rows = "1 row" if len(s_star) == 1 else f"{len(s_star):,} rows"
+        if least == 0:
+            return f"{alone}{stay} of the decisions on {rows} stay whatever up to {s:g} more pseudo-rows contain"
+        if np.isinf(least):
+            return f"{alone}no decision on {rows} changes whatever more pseudo-rows contain"
+        first = f"{least:,.1f}".removesuffix(".0")
+        return (
+            f"{alone}no decision on {rows} changes whatever up to {first} more pseudo-rows contain; {stay} stay up to "
+            f"{s:g}"
+        )
+
+
+@promote_dtypes
+def robustness(post: Posterior, X: Rows, prior: str | None = None, *, ranges: Any = None) -> Robustness:
+    """The number of pseudo-rows that would change the decision of each row, if one could choose their content.
+
+    Two rows may both have a probability of .93, one from 4 rows and one from 4,000: the first has the smaller s_star.
+    If every row and the prior count c times, s_star is c times as large.
+
+    Args:
+        post: An exact posterior, or an estimator or pipeline with one. Of a default fit, its part without dependence.
+        X: Rows, as the fit takes them.
+        prior: None for the fit as it is and the pseudo-rows; "vacuous" for pseudo-rows in the place of its prior, the
+            imprecise Dirichlet model: s_star is then 0 where no row of the class has one of the cells.
+        ranges: What numbers and counts of pseudo-rows may be, as for ``decide_set``; s_star is then a lower bound.
+
+    Raises:
+        ValueError: for fits that are not exact posteriors, and for another ``prior``.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[1, 1], [1, 0], [1, 1], [0, 0], [0, 1], [0, 0]] * 2, [1, 1, 1, 0, 0, 0] * 2
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), X, y)
+        >>> nb.robustness(post, [[1, 1], [1, 0]]).s_star.round(2)
+        array([5.55, 2.55])
+    """
+    check_question(prior)
+    fit, X, alone = take_alone(post, X, "robustness")
+    weights = class_weights(fit, prior)
+    sites = sites_of(fit, prior, ranges)
+    s_star, labels, rivals, support = by_rows(_first_change, sites, (weights,), fit.arrays(X))
+    return Robustness(s_star, labels, rivals, support, is_exact(sites), alone)
+
+
+@jax.jit
+def _first_change(sites: Any, weights: Any, arrays: dict[str, Array]) -> tuple[Array, ...]:
+    classes, num_rows = classes_of_rows(sites, weights, arrays), jax.tree.leaves(arrays)[0].shape[0]
+    none, ones = varying_as((jnp.zeros((1, num_rows)), jnp.ones((1, num_rows))), sites, weights, arrays)
+    scores = classes.low(none).value + others_of_rows(sites, arrays, none)[0]
+    best, shape = scores.argmax(axis=0), scores.shape
+    own, one = jnp.arange(shape[0])[:, None] == best[None], classes.take(best)
+    enough = jnp.finfo(scores.dtype).eps ** 0.45  # of a step that squares the error
+
+    def rival(s: Array) -> Array:
+        low, high = others_of_rows(sites, arrays, s)
+        return (own * low).sum(axis=0, keepdims=True) - high
+
+    def step(state: _Search) -> _Search:
+        s, low, high, share = state[:4]
+        margin, slope, share = smallest_margin(one, classes, s, share)
+        rest, change = jax.jvp(rival, (s,), (jnp.ones_like(s),))
+        margin, slope = jnp.where(own, jnp.inf, margin + rest), slope + change
+        least, newton = (
+            part.min(axis=0, keepdims=True) for part in (margin, jnp.where(own, jnp.inf, s - margin / slope))
+        )
+        low, high = jnp.where(least > 0, s, low), jnp.where(least > 0, high, s)
+        between = jnp.where(low == 0, FEWEST, jnp.where(jnp.isinf(high), 8.0 * s, jnp.sqrt(low * high)))
+        new = jnp.where((newton >= low) & (newton <= high), newton, between)
+        new = jnp.where(state.ended, s, jnp.clip(new, FEWEST, MOST))
+        ended = (jnp.abs(new - s) <= enough * s) | (low >= MOST) | (high <= FEWEST)
+        return _Search(new, low, high, share, margin.argmin(axis=0), ended, state.step + 1)
+
+    start = _Search(ones, none, none + jnp.inf, jnp.broadcast_to(ones, shape), best, none > 0, jnp.zeros((), int))
+    found = jax.lax.while_loop(lambda state: ~state.ended.all() & (state.step < MOST_STEPS), step, start)
+    s_star = jnp.where(found.low >= MOST, jnp.inf, jnp.where(found.high <= FEWEST, 0.0, found.s))[0]
+    impossible = jnp.isneginf(scores.max(axis=0))
+    support = jnp.take_along_axis(found.share, found.rival[None], axis=0)[0]
+    return jnp.where(impossible, 0.0, s_star), best, found.rival, support
+
+
+class _Search(NamedTuple):
+    """s [1, N] to try next, between ``low`` and ``high``; the shares [K, N] that support the rivals, the first rival
+    [N], whether the search has ended [1, N], and the number of steps.
+    """
+
+    s: Array
+    low: Array
+    high: Array
+    share: Array
+    rival: Array
+    ended: Array
+    step: Array

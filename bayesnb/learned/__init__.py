@@ -1,0 +1,1 @@
+"""What is learned on rows left out: powers, dependence between columns, shares of an average."""

@@ -1,0 +1,157 @@
+"""The evidence that a feature depends on another within the classes, for all pairs, by the families' own functions.
+
+    log prod_k M_k(x_j | x_i) / M_k(x_j),  over the rows of class k in which both cells are observed
+
+Given categories, a class is any label: M_k(x_j | x_i) is the product over c of the evidence that the family of j has
+under the label (k, c), and M_k(x_j) that under k in the rows where column i is seen. The prior of (k, c) is the child's
+own of class k. A Dirichlet is scaled by the parent's E[theta_ic]: columns with as many pseudo-rows then have a joint
+Dirichlet, as BDeu has, and both directions of the edge the same evidence: Heckerman, Geiger and Chickering, Learning
+Bayesian networks (1995). Normals given a Normal column: ``bivariate_normal``. Other edges have no closed form, and do
+not occur: Lauritzen and Wermuth, Graphical models for associations between variables, some of which are qualitative
+(1989).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from itertools import chain
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.compute.arrays._placement import Array, Node, pytree
+from bayesnb.compute.numerics import _dirichlet as dirichlet
+from bayesnb.compute.numerics._stable import NEVER
+from bayesnb.core.families import FAMILIES
+from bayesnb.core.families._base import Family
+from bayesnb.core.families._categorical import CategoricalStatistics, EndToEnd
+from bayesnb.core.families.priors._normal_inverse_gamma import NormalInverseGamma
+from bayesnb.learned.forests import _bivariate_normal as bivariate_normal
+from bayesnb.learned.forests._bivariate_normal import Moments
+from bayesnb.learned.forests._layout import Layout, Segments, normal_prior, pseudo_counts
+from bayesnb.learned.forests._pairs import PairStatistics, join_segments, merge_labels
+
+
+class Child(NamedTuple):
+    """A block of features as children: their prior and their statistics under each label.
+
+    Each class k has the labels (k, c) for the S categories of all parents, k in the rows where each of the I parents is
+    seen, and k alone: L = S + I + 1 labels, and K L in all.
+    """
+
+    prior: Any
+    statistics: Any
+
+
+@pytree
+class Parts(Node):
+    """The ``children``, those with categories first; the prior and the moments of Normal columns; and the number of
+    categories of each of the I parents.
+    """
+
+    children: tuple[Child, ...]
+    prior: NormalInverseGamma
+    moments: Moments
+    sizes: tuple[int, ...] = field(metadata={"static": True})
+
+    @property
+    def num_classes(self) -> int:
+        """K."""
+        return self.prior.loc.shape[0]
+
+    @property
+    def num_labels(self) -> int:
+        """L."""
+        return sum(self.sizes) + len(self.sizes) + 1
+
+
+def prepare_parts(
+    families: Mapping[str, Family],
+    blocks: Mapping[str, Any],
+    pairs: PairStatistics,
+    layout: Layout,
+    segments: Segments,
+) -> Parts:
+    """The priors of all labels and their statistics, of segments instead of categories. Pure JAX.
+
+    ``blocks`` are the model's own statistics.
+    """
+    pairs = join_segments(pairs, segments)
+    sizes, size, num_classes = pairs.categories.sizes, pairs.num_labels, pairs.num_classes
+    nothing, labels = jnp.zeros((num_classes, 0)), np.repeat(np.arange(num_classes), size + len(sizes) + 1)
+
+    def join(*tables: Array) -> Array:
+        """The labels of each class end to end."""
+        of_class = [jnp.asarray(a).reshape(num_classes, len(a) // num_classes, *a.shape[1:]) for a in tables]
+        return jnp.concatenate(of_class, axis=1).reshape(sum(map(len, tables)), *tables[0].shape[1:])
+
+    def child(family: Any, alone: Any, labelled: Any) -> Child:
+        same = merge_labels(labelled, sizes * num_classes)
+        return Child(take_labels(family, labels), jax.tree.map(join, labelled, same, alone))
+
+    children = []
+    if sizes:
+        concentration = jnp.concatenate([pseudo_counts(families[name]) for name in layout.categories], axis=1)
+        concentration = EndToEnd(tuple(chain.from_iterable(segments))).of_columns(concentration)
+        shares = dirichlet.dirichlet_mean(concentration, EndToEnd(sizes).total)
+        shares = jnp.concatenate([shares, jnp.ones((num_classes, len(sizes) + 1))], axis=1)
+        counts = pairs.categories.counts.reshape(num_classes, size, size)
+        alone = CategoricalStatistics(jnp.diagonal(counts, axis1=1, axis2=2), sizes)
+        family = FAMILIES["categorical"](sizes)._replace(concentration=concentration)
+        prior, statistics = child(family, alone, pairs.categories)
+        prior = prior._replace(concentration=prior.concentration * shares.reshape(-1, 1))
+        children.append(Child(prior, statistics))
+    for name in (*layout.reals, *layout.others):
+        labelled = pairs.blocks.get(name, blocks[name].spread_classes(np.zeros(0, int)))
+        children.append(child(families[name], blocks[name], labelled))
+    priors: list[Any] = [normal_prior(families[name]) for name in layout.reals]
+    prior = NormalInverseGamma(*(jnp.concatenate([nothing, *(one[i] for one in priors)], axis=1) for i in range(4)))
+    count, mean, squares, product = (getattr(pairs.reals, name) for name, _ in pairs.reals.axes)
+    moments = Moments(count, mean, mean.swapaxes(1, 2), squares, squares.swapaxes(1, 2), product)
+    return Parts(tuple(children), prior, moments, sizes)
+
+
+def take_labels(tables: Any, labels: Array) -> Any:
+    """A prior, statistics or tables with these labels; a number is that of all labels. Pure JAX."""
+    return jax.tree.map(lambda a: jnp.take(a, labels, axis=0, mode="clip") if jnp.ndim(a) else a, tables)
+
+
+@jax.jit
+def log_evidence_ratios(parts: Parts) -> Array:
+    """The log of that ratio [F, F], parents first, in the order of tables; ``NEVER`` where no dependence is possible.
+
+    A column of one category, such as a histogram's without cuts, has no edges: they would be other words for no edge.
+    """
+    sizes, size = parts.sizes, sum(parts.sizes)
+
+    def edges(child: Child) -> Array:
+        """[I, F]."""
+        ratio = child.prior.log_partition_ratio(child.statistics)
+        ratio = ratio.reshape(parts.num_classes, parts.num_labels, ratio.shape[1]).sum(axis=0)
+        return EndToEnd(sizes).of_columns(ratio[:size].T).T - ratio[size:-1]
+
+    real = bivariate_normal.log_bayes_factor(parts.prior, parts.moments).sum(axis=0)
+    ratios = assemble([edges(child) for child in parts.children], real, NEVER)
+    single = np.append(np.array(sizes, int) == 1, np.zeros(len(ratios) - len(sizes), bool))
+    never = np.eye(len(ratios), dtype=bool) | single[:, None] | single[None, :]
+    return jnp.where(never, NEVER, ratios)
+
+
+def assemble(given_categories: list[Array], given_real: Array, fill: float) -> Array:
+    """One table [..., F, F] of children given columns of categories [..., I, F], and Normals given Normals [..., J, J].
+
+    The rest is ``fill``. Pure JAX.
+    """
+    if not given_categories:  # there are no columns
+        return given_real
+    upper = jnp.concatenate(given_categories, axis=-1) if len(given_categories) > 1 else given_categories[0]
+    (above, size), width = upper.shape[-2:], given_real.shape[-1]
+    if above == size:
+        return upper
+    rest = size - above - width
+    margins = [*[(0, 0, 0)] * (upper.ndim - 2), (0, rest, 0), (above, rest, 0)]
+    lower = jax.lax.pad(given_real, jnp.asarray(fill, given_real.dtype), margins) if rest or above else given_real
+    return jnp.concatenate([upper, lower], axis=-2) if above else lower

@@ -1,0 +1,287 @@
+"""What ``NaiveBayesClassifier`` learns by default: powers, and the shares of parts with dependence in an average.
+
+The parts are the posterior, the same with the "best" forest of dependence, and with "aode", and with covariances of
+numbers, one for all classes ("lda") and one for each ("qda"). Each learns powers of its own from one table of
+leave-one-out log ratios, and the shares are ``stacking_weights`` from the same rows. Of few rows dependence must also
+convince folds, whose segments, edges and priors of covariances have not seen the row either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesnb.compute.arrays import _limits as limits
+from bayesnb.compute.arrays._cells import is_sparse
+from bayesnb.compute.arrays._loops import one_blas_thread
+from bayesnb.compute.arrays._placement import Array
+from bayesnb.compute.primitives.products._linear_scores import prepare_predictive
+from bayesnb.core.families._views import with_covariance
+from bayesnb.core.fits._closed_form import fit_posterior
+from bayesnb.core.model._naive_bayes import NaiveBayes
+from bayesnb.core.results._classifier import Posterior
+from bayesnb.core.results._combine import log_average
+from bayesnb.core.rows._checks import columns_in
+from bayesnb.core.rows._labelled_rows import LabelledRows, label_rows
+from bayesnb.core.rows._part import hash_rows
+from bayesnb.core.rows._sufficient_statistics import summarise
+from bayesnb.learned.forests._fit import choose_parents
+from bayesnb.learned.forests._layout import Layout, Segments, has_categories, lay_out, segments_of
+from bayesnb.learned.forests._left_out_ratios import left_out_of_each
+from bayesnb.learned.forests._pairs import PairStatistics, count_pairs
+from bayesnb.learned.forests._posterior import ForestPosterior, score_forests
+from bayesnb.learned.forests._stacked import COLUMNS, COVARIANCES, StackedPosterior
+from bayesnb.learned.forests._structures import STRUCTURES
+from bayesnb.learned.validation._learn_powers import Group, learn_powers
+from bayesnb.learned.validation._ratio_table import LeftOutRatios, count_features, left_out_log_ratios, part_of, softmax
+from bayesnb.learned.validation._stacking import find_shares
+from bayesnb.learned.validation._temper import raise_words, split_groups, with_powers
+
+WITHOUT, WITH = 3.0, 2.0
+"""The Dirichlet prior of the shares, of the part without dependence and of each with it: before any row is seen the
+first has twice the share of each other.
+"""
+
+NUM_FOLDS = 5
+"""Of few rows: ten are as good, and cost twice as much."""
+
+NUM_FACTORS = 10
+"""Of each covariance: for the posterior, for rows left out, for folds, for predictions."""
+
+Count = Callable[[NaiveBayes, Layout, Segments], PairStatistics]
+"""Counts the pairs of rows of a model, of columns in this layout with these segments."""
+
+
+def fit_default(
+    exact: Posterior,
+    X: Any,
+    y: Any,
+    weight: Any,
+    *,
+    by_feature: Collection[str],
+    structures: Sequence[str],
+    count: Count | None = None,
+) -> tuple[Any, int, bool]:
+    """The posterior with powers, learned on rows that are known to be its own or a part; averaged with dependence.
+
+    And on how many rows the powers were learned, and whether forests are left out as columns have too many pairs.
+
+    Args:
+        exact: The posterior.
+        X: The rows.
+        y: The numbers of their classes [N].
+        weight: Their weights [N], or None.
+        by_feature: The blocks of which each feature has a power of its own; any other block has one.
+        structures: The parts of the average; a single structure of forests without "columns" is no average.
+        count: Counts the pairs of all rows if those given are a part.
+    """
+    rows = label_rows(exact.model, X, y, weight).drop_unused()
+    some = part_of(exact, rows, sum(count_features(rows, by_feature).values()))
+    table = left_out_log_ratios(exact, some, by_feature=by_feature)
+    with one_blas_thread():
+        table, words = raise_words(table)
+        powers, groups = learn_powers(split_groups(exact, table))
+    posterior = with_powers(exact, table.sizes, powers, words)
+    if [*structures] == [COLUMNS]:
+        return posterior, some.num_rows, False
+
+    def loss(learned: tuple[Array, Array]) -> float:
+        return float(table.weight @ learned[0])
+
+    forests, has_too_many = _find_forests(exact, rows, some, structures, count)
+    folds = _folds(exact, some)
+    nats, found = [softmax(table.joint(powers))[1]], list[tuple[dict[str, Array], Array]]()
+    for of_one in zip(*_ratios_of_forests([*forests.values()], some, folds), strict=True):
+        learned = [_learn_with(ratio, table, groups, some.labels.y) for ratio in of_one]
+        of_rows, powers = max(learned, key=loss)
+        nats.append(of_rows)
+        found.append((with_powers(exact, table.sizes, powers, words).powers or {}, np.asarray(powers[-1])))
+    if COLUMNS not in structures and forests:
+        (forest,), ((own, power),) = forests.values(), found
+        return replace(forest, posterior=replace(posterior, powers=own), power=power), some.num_rows, False
+    normals = dict[str, Posterior]()
+    for part, fit, judged in _fit_covariances(exact, some, structures, folds):
+        tables = [table.with_blocks(log_probs, some.labels.y) for log_probs in judged]
+        of_rows, powers = max((_learn_alone(fit, one) for one in tables), key=loss)
+        nats.append(of_rows)
+        normals[part] = with_powers(fit, tables[0].sizes, powers, words)
+    if len(nats) == 1:
+        return posterior, some.num_rows, has_too_many
+    shares = find_shares(np.stack(nats, axis=1), table.weight, [WITHOUT, *[WITH] * (len(nats) - 1)])
+    losses = np.column_stack([*nats, -log_average([-one for one in nats], shares)])
+    first = next(iter(forests.values()), None)
+    stacked = StackedPosterior(
+        exact.prior,
+        exact.model,
+        exact.statistics,
+        posterior.powers,
+        posterior.length_exponents,
+        posterior.class_power,
+        shares=shares,
+        log_losses=table.weight @ losses / table.weight.sum(),
+        pairs=None if first is None else first.pairs,
+        forest_powers=tuple(found),
+        structures=tuple(forests),
+        parents=forests["best"].parents if "best" in forests else None,
+        segments=() if first is None else first.segments,
+        apart=() if first is None else first.apart,
+        normals=normals,
+    )
+    return stacked, some.num_rows, has_too_many
+
+
+def _find_forests(
+    exact: Posterior, rows: LabelledRows, some: LabelledRows, structures: Sequence[str], count: Count | None
+) -> tuple[dict[str, ForestPosterior], bool]:
+    """The forests by structure, {} where dependence cannot be; and whether columns have too many pairs."""
+    wanted = [one for one in structures if one in STRUCTURES]
+    dependence = find_dependence(exact, rows) if wanted and rows.num_rows else None
+    if dependence is None:
+        return {}, False
+    layout, segments, apart = dependence
+    if _has_too_many_pairs(rows, layout, segments, some.num_rows):
+        return {}, True
+    joined = layout.joined(segments)
+    pairs = count_pairs(layout, rows, joined) if count is None else count(exact.model, layout, joined)
+    return _each(ForestPosterior(exact, pairs, segments=segments, apart=apart), wanted), False
+
+
+def _folds(exact: Posterior, rows: LabelledRows) -> list[Array]:
+    """The rows of each fold, as masks [N]; none where rows are more than few, or none.
+
+    Equal rows of a class are in one fold, as is a row with its whole weight: neither order nor repeats matter.
+    """
+    total = max(rows.num_rows, exact.statistics.class_counts.sum())  # equal rows may be one of a weight
+    if not rows.num_rows or total > limits.FEW_ROWS:
+        return []
+    equal = pd.DataFrame({"y": rows.labels.y, "hash": hash_rows(rows)}).groupby(["y", "hash"]).ngroup()
+    fold_of = equal.to_numpy() % NUM_FOLDS  # classes one after the other, so that each is in all folds
+    return [fold_of == fold for fold in np.unique(fold_of)]
+
+
+def _ratios_of_forests(forests: Sequence[ForestPosterior], rows: LabelledRows, folds: Sequence[Array]) -> list[Array]:
+    """The left-out log ratios of rows by each forest, [M, N, K], and of few rows those of folds."""
+    if not forests:
+        return []
+    ratios = [left_out_of_each(forests, rows, np.minimum(rows.weight(), 1.0))]
+    return [*ratios, _ratios_of_folds(forests, rows, folds)] if folds else ratios
+
+
+def _each(forest: ForestPosterior, structures: Sequence[str]) -> dict[str, ForestPosterior]:
+    """The same statistics with each of the structures."""
+    return {one: choose_parents(replace(forest, structure=one)) for one in structures}
+
+
+def _learn_alone(fit: Posterior, table: LeftOutRatios) -> tuple[Array, Array]:
+    """-log p(y | x) of each left-out row [N] of a posterior, and the powers that are learned."""
+    with one_blas_thread():
+        powers, _ = learn_powers(split_groups(fit, table))
+    return softmax(table.joint(powers))[1], powers
+
+
+def _learn_with(ratio: Array, table: LeftOutRatios, groups: Sequence[Group], y: Array) -> tuple[Array, Array]:
+    """-log p(y | x) of each left-out row [N] with the log ratios of a forest, and the powers that are learned then."""
+    with one_blas_thread():
+        powers, _ = learn_powers([group.with_forest(ratio, y) for group in groups])
+    return softmax(table.with_forest(ratio, y).joint(powers))[1], powers
+
+
+def _ratios_of_folds(forests: Sequence[ForestPosterior], rows: LabelledRows, folds: Sequence[Array]) -> Array:
+    """The log ratios of rows by forests of the other folds, with segments and edges of their own, [M, N, K]."""
+    first, structures = forests[0], [forest.structure for forest in forests]
+    ratios = np.empty((len(forests), rows.num_rows, rows.num_classes))
+    for fold in folds:
+        others = rows.select(~fold)
+        fit = fit_posterior(first.posterior.prior, statistics=summarise(others, tables=True))
+        segments = segments_of(replace(first, posterior=fit).families, fit.model.columns)
+        pairs = count_pairs(first.layout, others, first.layout.joined(segments))
+        found = _each(ForestPosterior(fit, pairs, segments=segments, apart=first.apart), structures)
+        ratios[:, fold] = score_forests([*found.values()])(rows.select(fold).arrays)
+    return ratios
+
+
+def _fit_covariances(
+    exact: Posterior, rows: LabelledRows, parts: Sequence[str], folds: Sequence[Array]
+) -> Iterator[tuple[str, Posterior, list[dict[str, Array]]]]:
+    """The parts that have a covariance of numbers, of which a view is a Normal, as posteriors; and by block the log p
+    of left-out rows, [N, K], also by the other folds of few rows, whose prior has not seen the row either.
+
+    A row that lacks a number teaches them nothing, and is judged by those it has.
+    """
+    families, arrays = exact.prior.families, rows.arrays
+    numbers = [name for name, f in families.items() if with_covariance(f, "full") and arrays[name].shape[1] > 1]
+    given = {name: _without_empty_columns(arrays[name]) for name in numbers}
+    lacks = {name: np.isnan(x).any(axis=1) for name, x in given.items()}
+    numbers = [name for name in numbers if not lacks[name].all()]
+    wanted = [part for part in parts if part in COVARIANCES and _is_affordable(rows, [given[n] for n in numbers])]
+    models = {
+        part: NaiveBayes({name: with_covariance(families[name], COVARIANCES[part]) for name in numbers})
+        for part in wanted
+    }
+    if not models:
+        return
+    cells = {name: np.where(lacks[name][:, None], np.nan, given[name]) for name in numbers}
+    counted = summarise(replace(rows, families=models[wanted[0]].families, arrays=cells))
+    statistics = replace(exact.statistics, blocks=exact.statistics.blocks | counted.blocks)
+    left_out = rows.labels.y, np.minimum(rows.weight(), 1.0)
+    for part, model in models.items():
+        own = model.resolve(statistics=counted).families
+        prior = exact.prior.with_hyperparameters({**families, **own}, exact.prior.class_concentration)
+        fit = fit_posterior(prior, statistics=statistics)
+        judged = [{n: np.array(own[n].leave_one_out(counted.blocks[n], cells[n], *left_out)) for n in numbers}]
+        for name in numbers:  # what has taught nothing need not be left out
+            _predict_some(judged[0][name], fit.model.families[name], given[name], lacks[name])
+        if folds:
+            taught = replace(rows, families=model.families, arrays=cells)
+            judged.append({name: np.empty((rows.num_rows, rows.num_classes)) for name in numbers})
+            for fold in folds:
+                others = fit_posterior(model, statistics=summarise(taught.select(~fold))).model.families
+                for name in numbers:
+                    _predict_some(judged[1][name], others[name], given[name], fold)
+        yield part, fit, judged
+
+
+def _predict_some(out: Array, family: Any, x: Array, some: Array) -> None:
+    """Set log p of the rows in a mask."""
+    if some.any():
+        out[some] = prepare_predictive(family)(x[some]).finite
+
+
+def _without_empty_columns(x: Array) -> Array:
+    """The numbers with 0 in columns that have none, which then have no variance and carry no information."""
+    return np.where(np.isnan(x).all(axis=0), 0.0, x)
+
+
+def _is_affordable(rows: LabelledRows, blocks: Sequence[Array]) -> bool:
+    """Whether there are blocks, and to leave rows out of their covariances and to factor these takes seconds."""
+    widths = [x.shape[1] for x in blocks]
+    products = rows.num_classes * sum(D**2 * (rows.num_rows + NUM_FACTORS * D) for D in widths)
+    return bool(widths) and products <= limits.MOST_PRODUCTS
+
+
+def find_dependence(fit: Posterior, rows: LabelledRows) -> tuple[Layout, Segments, tuple[str, ...]] | None:
+    """The layout and the segments of columns that may depend on each other, and the blocks that stand apart.
+
+    None where dependence cannot be. Sparse blocks stand apart, as do those whose classes share
+    parameters.
+    """
+    given: Any = fit.model.families
+    shared = {name for name, family in given.items() if family.common_sites and not has_categories(family)}
+    apart = tuple(name for name in given if name in shared or is_sparse(rows.arrays[name]))
+    families = {name: family for name, family in given.items() if name not in apart}
+    segments = segments_of(families, fit.model.columns)
+    layout = lay_out(families, {name: columns_in(family, rows.arrays[name]) for name, family in families.items()})
+    possible = (len(segments) > 1 and any(len(one) > 1 for one in segments)) or layout.count(layout.reals) > 1
+    return (layout, segments, apart) if possible else None
+
+
+def _has_too_many_pairs(rows: LabelledRows, layout: Layout, segments: Segments, num_left_out: int) -> bool:
+    """Whether counting pairs of these columns, or leaving so many rows out of them, is not affordable."""
+    num_labels = sum(map(len, segments))
+    width = sum(rows.arrays[name].shape[1] for name in (*layout.reals, *layout.others))
+    counted = rows.num_classes * num_labels * (num_labels + width)
+    return counted > limits.MOST_PAIRS or num_left_out * len(segments) ** 2 > limits.MOST_PAIR_RATIOS

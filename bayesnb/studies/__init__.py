@@ -1,0 +1,1 @@
+"""Experiments: methods on the same splits, pictures, reports, the command line."""

@@ -1,0 +1,294 @@
+"""The command `bayesnb compare`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from bayesnb.compute.arrays import _limits as limits
+from bayesnb.studies.cli._options import (
+    load_program,
+    override_option,
+    parse_model_argument,
+    report_errors,
+    seed_option,
+    target_option,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from bayesnb.studies.comparison._journal import Journal
+    from bayesnb.studies.comparison._run import Plan
+    from bayesnb.studies.report._summary import Findings
+
+
+def parse_parts(given: str) -> tuple[str, ...]:
+    """Parse names such as `MLE,full Bayes`."""
+    return tuple(part.strip() for part in given.split(",") if part.strip())
+
+
+def parse_sizes(given: str) -> tuple[int, ...]:
+    """Parse numbers such as `20,50,100`."""
+    try:
+        return tuple(map(int, parse_parts(given)))
+    except ValueError as error:
+        raise click.BadParameter(f"'{given}' is not a list of whole numbers such as 20,50,100") from error
+
+
+@click.command()
+@click.argument("data")
+@target_option
+@click.option(
+    "--sizes", type=parse_sizes, metavar="N,N,...",
+    help="Training sizes.  [default: 20,50,100,200,500,...,10000,100000,... and all]",
+)  # fmt: skip
+@click.option(
+    "--repeats", type=click.IntRange(min=1), metavar="N",
+    help="Number of random splits.  [default: 20; for more than 50,000 rows fewer, at least 3]",
+)  # fmt: skip
+@click.option(
+    "--test-rows", type=click.IntRange(min=1), default=limits.MOST_SCORED, show_default=True, metavar="N",
+    help="The most rows to score in each split, of the 30 % that are held out.",
+)  # fmt: skip
+@click.option(
+    "--methods", type=parse_parts, metavar="NAME,NAME,...",
+    help="Methods, by the names in the output, such as 'MLE,full Bayes,tempered'.  [default: all but the rivals]",
+)  # fmt: skip
+@override_option("bernoulli", "categorical", "normal")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Output folder.  [default: bayesnb-report/NAME]"
+)
+@seed_option
+@click.option(
+    "--nuts/--no-nuts", default=None,
+    help="Check the exact posterior with one NUTS run.  [default: if there are 4 fits or more for each free parameter]",
+)  # fmt: skip
+@click.option(
+    "--model", "place", metavar="FILE[:FUNCTION]",
+    help="Compare the methods on the NumPyro program in this Python file, which runs: use only files that you trust.",
+)  # fmt: skip
+@click.option(
+    "--model-arg", "arguments", type=parse_model_argument, multiple=True, metavar="NAME=VALUE",
+    help="An argument of the program; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--robustness", is_flag=True,
+    help="Say how many rows more, of any content, would change decisions of full Bayes; with determinacy, u65 and u80.",
+)  # fmt: skip
+@click.option("--rivals", is_flag=True, help="Add scikit-learn's logistic regression and random forest.")
+@report_errors
+def compare(
+    data: str,
+    target: str | None,
+    sizes: tuple[int, ...] | None,
+    repeats: int | None,
+    test_rows: int,
+    methods: tuple[str, ...] | None,
+    overrides: tuple[tuple[str, str], ...],
+    out: Path | None,
+    seed: int,
+    nuts: bool | None,
+    place: str | None,
+    arguments: tuple[tuple[str, Any], ...],
+    robustness: bool,
+    rivals: bool,
+) -> None:
+    """Compare MLE, MAP, full Bayes and its extensions on DATA at growing training sizes.
+
+    The methods are the plug-in estimates MLE and MAP; the exact posterior (full Bayes); full Bayes with a prior learned
+    from the rows; its average over subsets of columns; its predictions tempered by one power, or by one for each
+    column; and the default of NaiveBayesClassifier, which sees numbers in three ways, learns a power of each, and
+    averages with models in which columns depend on each other.
+
+    DATA is a CSV file with a header line (missing cells: empty, NA, nan or ?), a Parquet file, or one of iris, wine,
+    breast_cancer, digits. Zeros and ones become Bernoulli; text, and whole numbers with at most 10 values that occur
+    three times on average, Categorical; other numbers Normal. Columns that differ in every row, such as names and row
+    numbers, dates, and columns with one value are left out.
+
+    With --model all methods fit your own NumPyro program, if it is a Naive Bayes model, with the prior that it has. A
+    model file is code that runs. Its first argument takes the columns, in order, as an array: numbers as they are, text
+    and columns with --as COLUMN=categorical as codes 0, 1, ... in the order of their values. The argument y, label or
+    labels takes the classes 0, 1, ..., and num_classes their number; --model-arg gives the others.
+
+    It is `bayesnb experiment` for one table, with a longer report. Every cell is kept in DIR as soon as it has run.
+    Ctrl-C, or a signal to terminate, ends the comparison with a report of the splits that are complete, and the same
+    command goes on. DIR must be new, empty, or of an earlier comparison of this table.
+
+    \b
+    Examples:
+      bayesnb compare breast_cancer
+      bayesnb compare penguins.csv --target species --as year=categorical
+      bayesnb compare patients.csv --target outcome --sizes 20,50,100 --no-nuts
+      bayesnb compare wine --rivals
+      bayesnb compare wine --model models/normal.py --model-arg strength=0.5
+    """
+    import numpy as np
+    from rich.padding import Padding
+
+    from bayesnb.tables.files._description import make_table
+    from bayesnb.tables.files.sources._paths import BUILT_IN, open_data
+    from bayesnb.tables.frames._choices import expand
+    from bayesnb.tables.frames._series import DataError
+
+    screen, notes = console(), console(stderr=True)
+    if data not in BUILT_IN and Path(data).is_file() and Path(data).stat().st_size > limits.LARGE_FILE_BYTES:
+        notes.print(f"Reading {data} ...", markup=False)
+    if arguments and place is None:
+        raise DataError("--model-arg gives an argument of a program: name its file with --model FILE")
+    program = None if place is None else load_program(place)
+    source, model = open_data(data), None
+    table = make_table(source, target, dict(overrides))
+    if program is not None:
+        from bayesnb.studies.comparison._own_program import recognise_table
+
+        notes.print(f"Recognising {place} ...", markup=False)
+        codes = [name for name, kind in expand(dict(overrides), source.names).items() if kind == "categorical"]
+        table, model = recognise_table(program, table, source.names, dict(arguments), codes)
+
+    from bayesnb.studies.comparison._data_sets import DataSet
+    from bayesnb.studies.comparison._designs import default_repeats
+    from bayesnb.studies.comparison._methods import NAIVE_BAYES, RIVALS
+    from bayesnb.studies.comparison._metrics import METRICS
+    from bayesnb.studies.report._comparison import plan_comparison
+    from bayesnb.studies.report._console import print_data, print_results
+    from bayesnb.studies.report._page import write_report
+    from bayesnb.studies.report._run_study import open_study
+    from bayesnb.studies.report._summary import summarise, summarise_data
+
+    chosen = (NAIVE_BAYES if methods is None else methods) + tuple(name for name in RIVALS if rivals)
+    repeats = default_repeats(len(table.y)) if repeats is None else repeats
+    rows = DataSet(table.name, table, model, table.X, np.arange(len(table.y)), seed=seed)
+    plan = plan_comparison(rows, sizes, repeats, chosen, test_rows)
+    out = Path("bayesnb-report") / table.name if out is None else out
+    try:
+        with ends_like_ctrl_c(), open_study(plan, [*METRICS], out) as journal:
+            if target is None and data not in BUILT_IN:
+                screen.print(f"No --target is given, so the last column, '{table.target}', is the target", markup=False)
+            print_data(screen, summarise_data(rows))
+            if model is not None:
+                screen.print(model.certificate, "", sep="\n", markup=False)
+            for warning in table.warnings:
+                notes.print("warning:", warning, style="yellow", markup=False)
+            findings = _find(notes, plan, journal, nuts, robust=robustness)
+            with finishes_first(notes):
+                summary = summarise(findings, shlex.join(["bayesnb", *sys.argv[1:]]))
+                written = write_report(out, findings, summary)
+        print_results(screen, summary)
+    except KeyboardInterrupt:
+        goes_on(notes, out)
+    screen.print("Written to", out, style="bold", soft_wrap=True, markup=False)
+    screen.print(Padding(", ".join(written), (0, 0, 0, 2), expand=False))
+    if findings.result.stopped is not None:
+        notes.print(f"bayesnb: {summary['sentences']['stopped']}", markup=False, soft_wrap=True)
+        sys.exit(130 if findings.result.stopped == "interrupted" else 2)
+
+
+def _find(notes: Console, plan: Plan, journal: Journal, nuts: bool | None, *, robust: bool) -> Findings:
+    """All results of the comparison, or of the splits before it was stopped."""
+    from bayesnb.studies.comparison import _first_split as first_split
+    from bayesnb.studies.report._comparison import compare
+    from bayesnb.studies.report._summary import Findings
+    from bayesnb.tables.files._progress import progress
+
+    total = sum(key not in journal for key in plan.keys.values())
+    with progress("fitting", total, wanted=True, unit="fits") as advance:
+        begun = last = time.monotonic()
+        done = 0
+
+        def tell(size: int, method: str) -> None:
+            nonlocal done, last
+            done, now = done + 1, time.monotonic()
+            advance(done, done)
+            if not notes.is_terminal and now - last >= limits.PAUSE:
+                last, passed = now, now - begun
+                left = _words(passed * (total - done) / done)
+                text = f"n = {size:,}, {method}: {done:,} of {total:,} fits; about {left} left"
+                notes.print(f"{_words(passed)}: {text}", markup=False, soft_wrap=True)
+
+        result = compare(plan, journal, tell)
+    data, split = result.data, result.first
+    with finishes_first(notes):
+        if result.stopped is not None:
+            planned = len(plan.sets[data.name][1].nested)
+            notes.print(f"Stopping: writing a report of {result.repeats} of {planned} splits ...")
+        evidence = first_split.compute_evidence(data, split)
+        pairs = first_split.dependent_columns(data, split)
+        robustness = first_split.say_robustness(data, split) if robust else None
+    skipped, check = None, None
+    if result.stopped is not None and nuts is not False:
+        skipped = "There is no check with NUTS, because the comparison was stopped."
+    elif nuts is None:
+        skipped = first_split.too_long_for_nuts(data, len(result.study.keys))
+    if skipped is None and nuts is not False:
+        notes.print(f"Sampling with NUTS at n = {len(split.train):,} to check the exact posterior ...")
+        try:
+            check = first_split.check_with_nuts(data, split, progress_bar=notes.is_terminal)
+        except KeyboardInterrupt:  # the comparison itself is complete
+            skipped = "The check with NUTS was interrupted."
+        else:
+            check = check if nuts else replace(check, warnings=())  # they are for those who asked for the check
+    return Findings(result, evidence, pairs, check, skipped, robustness)
+
+
+def goes_on(notes: Console, out: Path) -> NoReturn:
+    """End a command that was stopped."""
+    notes.print(f"\nbayesnb: stopped; the same command goes on with the cells in '{out}'", markup=False, soft_wrap=True)
+    sys.exit(130)
+
+
+def ends_like_ctrl_c() -> AbstractContextManager[None]:
+    """A signal to terminate, as batch systems and `timeout` send it, raises KeyboardInterrupt."""
+    return _handled(signal.default_int_handler, [signal.SIGTERM])
+
+
+def finishes_first(notes: Console) -> AbstractContextManager[None]:
+    """The first Ctrl-C or signal to terminate says that the report is being written; the second gives it up."""
+
+    def note(number: int, _: Any) -> None:
+        signal.signal(number, signal.default_int_handler)
+        notes.print("The report is being written; Ctrl-C once more gives it up")
+
+    both = signal.SIGINT, signal.SIGTERM
+    return _handled(note, [number for number in both if signal.getsignal(number) is signal.default_int_handler])
+
+
+@contextmanager
+def _handled(handler: Callable[..., Any], numbers: Sequence[int]) -> Iterator[None]:
+    """These signals are handled so, where they can be: in the main thread."""
+    held = numbers if threading.current_thread() is threading.main_thread() else ()
+    before = {number: signal.signal(number, handler) for number in held}
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that falls silent where nobody reads it any more, as Ctrl-C ends the other programs of a pipe too."""
+    from rich.console import Console
+
+    class Patient(Console):
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())  # what Python still holds goes there
+
+    return Patient(stderr=stderr, highlight=False)
+
+
+def _words(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,298 @@
+"""The commands `bayesnb fit`, `predict` and `explain`, for models in files."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bayesnb.compute.arrays import _limits as limits
+from bayesnb.studies.cli._options import FILE, override_option, report_errors, seed_option, target_option
+
+if TYPE_CHECKING:
+    from bayesnb.tables.files._description import Description
+    from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
+
+FIT_METHODS = ("default", "posterior", "map", "mle", "nuts", "empirical", "averaged")
+
+
+@click.command()
+@click.argument("data")
+@target_option
+@click.option("--save", "path", type=FILE, required=True, metavar="MODEL", help="The file to write the model to.")
+@click.option(
+    "--method", metavar=f"[{'|'.join(FIT_METHODS)}]", default="default", show_default=True,
+    help="The default with learned powers and dependence, the exact posterior, MAP, MLE, NUTS, the posterior under a "
+    "learned prior, which may predict worse, or the average over all subsets of columns.",
+)  # fmt: skip
+@click.option(
+    "--smoothing", type=click.FloatRange(min=0), default=1.0, show_default=True,
+    help="Pseudo-count of each category, and number of pseudo-rows for numbers.",
+)  # fmt: skip
+@click.option("--no-temper", is_flag=True, help="Numbers are Normal, and no powers are learned: the exact posterior.")
+@override_option(
+    "bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial", "words", "character n-grams"
+)
+@click.option(
+    "--checkpoint", type=FILE, metavar="FILE", help="Save progress here, and resume from it after an interruption."
+)
+@seed_option
+@report_errors
+def fit(
+    data: str,
+    target: str | None,
+    path: Path,
+    method: str,
+    smoothing: float,
+    no_temper: bool,
+    overrides: tuple[tuple[str, str], ...],
+    checkpoint: Path | None,
+    seed: int,
+) -> None:
+    """Fit a model to DATA and save it, with the names of columns, categories and classes.
+
+    DATA is a CSV file with a header line, a Parquet file, or one of iris, wine, breast_cancer, digits. It is read in
+    blocks of rows and may be larger than memory. Likelihoods are chosen as in `bayesnb compare`. By default every
+    column has a learned power, numbers are seen by three views unless they are chosen to be normal, and the prediction
+    is averaged with those of models of dependence.
+
+    \b
+    Examples:
+      bayesnb fit penguins.csv --target species --save penguins.model
+      bayesnb fit clicks.parquet --target bought --as 'page_*=poisson' --save clicks.model
+      bayesnb fit mails.csv --as message=words --save mails.model
+      bayesnb fit wine --method averaged --save wine.model
+    """
+    from bayesnb.tables.files._description import describe
+    from bayesnb.tables.files._fit_table import fit_described
+    from bayesnb.tables.files._progress import progress
+    from bayesnb.tables.files.sources._paths import open_data
+    from bayesnb.tables.files.storage._results import save
+    from bayesnb.tables.frames._series import DataError
+    from bayesnb.tables.sklearn._settings import require
+
+    require(method, smoothing)
+    _require_writable(path, data)
+    if checkpoint is not None:
+        _require_writable(checkpoint, data, str(path))
+    if not path.absolute().parent.is_dir():
+        raise DataError(f"the model cannot be saved as '{path}': there is no folder '{path.absolute().parent}'")
+    with progress(f"describing '{data}'", 1.0, wanted=True) as advance:
+        description = describe(open_data(data), target, dict(overrides), advance)
+    _print_description(description)
+    with _warnings(*description.warnings):
+        params: dict[str, Any] = {"method": method, "smoothing": smoothing, "random_state": seed}
+        params["temper"] = False if no_temper else None
+        classifier = fit_described(description, checkpoint=checkpoint, **params)
+    save(classifier, path)
+    if learned := classifier.learned_.summary:
+        click.echo(f"The model: {learned}")
+    click.echo(f"Fitted to {description.num_rows:,} rows; saved as {path}")
+
+
+@click.command()
+@click.argument("model")
+@click.argument("data")
+@click.option(
+    "--out", type=FILE, metavar="FILE", help="A .csv or .parquet file to write.  [default: CSV on the standard output]"
+)
+@click.option(
+    "--class-prior", metavar="CLASS=P,...",
+    help="The class probabilities of the rows' population, such as ham=.9,spam=.1, or uniform.  [default: those of the "
+    "fit]",
+)  # fmt: skip
+@click.option(
+    "--costs", type=FILE, metavar="FILE",
+    help="A CSV file of what decisions cost: a line for each true class, a column for each decision.  [default: 1 for "
+    "every error]",
+)  # fmt: skip
+@click.option("--keep", metavar="COLUMN", multiple=True, help="A column of DATA to copy, such as id; may be repeated.")
+@click.option(
+    "--robustness", is_flag=True,
+    help="Add a column s_star: how many more rows, whatever they contain, it takes to change the prediction. Of a "
+    "default fit it is that of the part without dependence.",
+)  # fmt: skip
+@report_errors
+def predict(
+    model: str,
+    data: str,
+    out: Path | None,
+    class_prior: str | None,
+    costs: Path | None,
+    keep: tuple[str, ...],
+    robustness: bool,
+) -> None:
+    """Predict the class of every row of DATA with MODEL, a file that `bayesnb fit` wrote.
+
+    DATA needs the columns that the model was fitted to, in any order, and may have others. For each row, the output
+    has the most probable class, or with --costs the one of least expected cost, and the probability of every class.
+
+    \b
+    A file of costs, by which to miss spam costs 1, and to hide ham 20:
+      class,ham,spam
+      ham,0,20
+      spam,1,0
+
+    \b
+    Examples:
+      bayesnb predict penguins.model new.csv --out predictions.csv
+      bayesnb predict mails.model new.csv --costs costs.csv
+      bayesnb predict mails.model new.csv --class-prior ham=.9,spam=.1
+      bayesnb predict clicks.model today.parquet --keep id --out scores.parquet
+      bayesnb predict patients.model new.csv --robustness
+    """
+    from bayesnb.tables.files._predictions import predict_table
+    from bayesnb.tables.frames._series import label
+
+    if out is not None:
+        _require_writable(out, data, model)
+    classifier = _load(model)
+    labels = {label(value): value for value in classifier.classes_.tolist()}
+    table = None if costs is None else _costs(costs, labels)
+    if class_prior is not None:
+        classifier = classifier.with_class_prior(_class_prior(class_prior, labels))
+    with _warnings():
+        rows = predict_table(classifier, data, keep=keep, costs=table, to=out or sys.stdout, robustness=robustness)
+    click.echo(f"{rows:,} rows predicted" + (f" and written to {out}" if out else ""), err=True)
+
+
+@click.command()
+@click.argument("model")
+@click.argument("data")
+@click.option("--row", type=click.IntRange(min=1), required=True, metavar="N", help="The number of the row, from 1.")
+@click.option("--against", metavar="CLASS", help="The class to compare with.  [default: the runner-up]")
+@seed_option
+@report_errors
+def explain(model: str, data: str, row: int, against: str | None, seed: int) -> None:
+    """Explain MODEL's prediction for one row of DATA.
+
+    The output lists what the class prior and every column add to the log odds of the most probable class against
+    another, in nats. The parts add up to the log odds; intervals show the uncertainty of the parameters.
+
+    \b
+    Examples:
+      bayesnb explain penguins.model new.csv --row 17
+      bayesnb explain penguins.model new.csv --row 17 --against Gentoo
+    """
+    import jax
+    import numpy as np
+
+    from bayesnb.core.results._classifier import Posterior
+    from bayesnb.inspection._explain import explain
+    from bayesnb.learned.forests._stacked import StackedPosterior
+    from bayesnb.tables.files._predictions import row_of
+    from bayesnb.tables.frames._classes import number_of_class
+    from bayesnb.tables.frames._series import DataError, label
+
+    classifier = _load(model)
+    with _warnings():
+        cells = row_of(classifier, data, row)
+        proba = classifier.predict_proba(cells)[0]
+        best, *others = np.argsort(-proba, kind="stable").tolist()
+        other = others[0] if against is None else number_of_class(against, classifier.classes_)
+        if other == best:
+            raise DataError(f"'{against}' is the most probable class of this row: give another class for --against")
+        has_draws = isinstance(classifier.fit_, Posterior) and not isinstance(classifier.fit_, StackedPosterior)
+        key = jax.random.key(seed) if has_draws else None
+        explanation = explain(classifier, cells, against=other, key=key)
+    first, second = (f"{label(classifier.classes_[k])} with {proba[k]:.4g}" for k in (best, other))
+    intervals = "" if key is None else ", with 90 % intervals"
+    click.echo(f"Probabilities: {first}, against {second}. Contributions in nats{intervals}:")
+    click.echo(explanation.table(0, limits.MOST_SHOWN, of=best).partition("\n")[2])
+
+
+def _class_prior(given: str, labels: dict[str, Any]) -> Any:
+    """The class prior by label, from `ham=.9,spam=.1`; names may contain commas and equals signs."""
+    from bayesnb.tables.frames._series import DataError
+
+    pairs = re.findall(r"(.+?)=(-?\d*\.?\d+(?:[eE]-?\d+)?)(?:,|$)", given)
+    found = {labels.get(name, name): float(number) for name, number in pairs}
+    if given != "uniform" and (not found or ",".join(map("=".join, pairs)) != given or len(found) < len(pairs)):
+        raise DataError(f"--class-prior must be uniform, or such as ham=.9,spam=.1 with each class once, got '{given}'")
+    return found or given
+
+
+def _costs(path: Path, labels: dict[str, Any]) -> Any:
+    """The costs by label, from a CSV file with a line for each true class and a column for each decision."""
+    import pandas as pd
+
+    from bayesnb.tables.frames._series import DataError
+
+    try:
+        table = pd.read_csv(path, index_col=0, dtype=str, keep_default_na=False).apply(pd.to_numeric)
+        found = table.rename(index=labels, columns=labels).to_dict("index")
+    except ValueError as error:
+        raise DataError(
+            f"'{path}' has no costs ({error}): give a CSV file with a column for each decision and a line for each "
+            "true class, such as class,ham,spam"
+        ) from error
+    return found
+
+
+def _load(path: str) -> NaiveBayesClassifier:
+    from bayesnb.tables.files.storage._results import load
+    from bayesnb.tables.frames._series import DataError
+    from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
+
+    model: Any = load(path)
+    if not isinstance(model, NaiveBayesClassifier):
+        raise DataError(f"'{path}' holds a {type(model).__name__}, expected a model that 'bayesnb fit' wrote")
+    return model
+
+
+def _require_writable(path: Path, *given: str) -> None:
+    """Raise DataError if the path is also one of ``given``, is not a regular file, or is not writable."""
+    from bayesnb.tables.files._whole_file import require_file
+    from bayesnb.tables.frames._series import DataError
+
+    if any(_same(path, Path(one)) for one in given):
+        raise DataError(f"'{path}' is already used by this command and would be overwritten: give another name")
+    try:
+        require_file(path)
+    except OSError as error:
+        raise DataError(f"'{path}' cannot be written: {error.strerror or error}") from error
+    folder = Path(os.path.realpath(path)).parent
+    if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
+        raise DataError(f"'{path}' cannot be written: there is no permission to write to '{folder}'")
+
+
+def _same(path: Path, other: Path) -> bool:
+    if path.exists() and other.exists():
+        return path.samefile(other)
+    return os.path.realpath(path) == os.path.realpath(other)
+
+
+@contextmanager
+def _warnings(*earlier: str) -> Iterator[None]:
+    """Print earlier warnings, and those of the block, each once, on stderr."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    found = [str(warning.message) for warning in caught if warning.category is UserWarning]
+    for message in dict.fromkeys([*earlier, *found]):
+        click.echo(f"warning: {message}", err=True)
+
+
+def _print_description(description: Description) -> None:
+    from bayesnb.tables.frames._series import label, listing
+
+    classes = listing([label(value) for value in description.classes])
+    click.echo(
+        f"{description.source.data}: {description.num_rows:,} rows; classes of '{description.target.name}': {classes}"
+    )
+    if description.num_unlabelled:
+        click.echo(f"Rows left out because '{description.target.name}' is missing: {description.num_unlabelled:,}")
+    columns = description.schema.used
+    for column in columns[: limits.MOST_SHOWN]:
+        click.echo(f"  {column.name}: {column.likelihood} ({column.describe()})")
+    if len(columns) > limits.MOST_SHOWN:
+        click.echo(f"  and {len(columns) - limits.MOST_SHOWN} more columns")
+    for name, reason in description.left_out:
+        click.echo(f"  {name}: left out ({reason})")

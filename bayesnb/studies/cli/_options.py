@@ -1,0 +1,155 @@
+"""Shared parts of the commands: one-sentence error messages, options, and the program that `--model` names."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import json
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+PROGRAM = "model"
+"""The name of a file's program, if it has several functions."""
+
+
+class OneSentence(click.Group):
+    """A command group that reports every user error in one line on stderr, with exit status 2."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run the command line; see `click.Command.main`."""
+        standalone = options.get("standalone_mode", True)
+        options["standalone_mode"] = False
+        if not standalone:
+            return super().main(*args, **options)
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):  # a terminal without Unicode shows ? for unknown characters
+                stream.reconfigure(errors="replace")
+        try:
+            status = super().main(*args, **options)
+        except click.Abort:
+            click.echo("\nbayesnb: stopped; nothing was written", err=True)
+            sys.exit(130)
+        except click.ClickException as error:
+            _refuse(error)
+        sys.exit(status if isinstance(status, int) else 0)
+
+
+def _refuse(error: click.ClickException) -> NoReturn:
+    context = getattr(error, "ctx", None)
+    message = " ".join(error.format_message().split())
+    if context is not None:  # a mistake in the options, not in the data
+        message = f"{message.rstrip('.')} (see {context.command_path} --help)"
+    click.echo(f"bayesnb: {message}", err=True)
+    sys.exit(2)
+
+
+def report_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the package's errors about data and files turned into one-sentence command errors."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except ValueError as error:  # raised by the package, with a one-sentence message
+            raise click.ClickException(str(error)) from error
+        except OSError as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            place = f" '{error.filename}'" if error.filename else ""
+            raise click.ClickException(f"reading or writing{place} failed: {error.strerror or error}") from error
+
+    return run
+
+
+target_option = click.option("--target", metavar="COLUMN", help="The column of classes.  [default: the last column]")
+
+
+def override_option(*kinds: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The option `--as COLUMN=KIND` for these kinds; the column's name may contain an equals sign."""
+
+    def parse(given: str) -> tuple[str, str]:
+        column, equals, kind = given.rpartition("=")
+        if not equals or kind not in (*kinds, "skip"):
+            raise click.BadParameter(f"'{given}' is not COLUMN=KIND with KIND one of {', '.join(kinds)}, skip")
+        return column, kind
+
+    return click.option(
+        "--as", "overrides", type=parse, multiple=True, metavar="COLUMN=KIND",
+        help=f"Treat a column as {', '.join(kinds[:-1])} or {kinds[-1]}, or skip it; may be repeated. COLUMN may be a "
+        "pattern such as 'pixel_*'.",
+    )  # fmt: skip
+
+
+seed_option = click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Random seed."
+)
+
+
+def parse_model_argument(given: str) -> tuple[str, Any]:
+    """Parse `NAME=VALUE`; the value is JSON, a Python literal, or a word."""
+    name, equals, text = (part.strip() for part in given.partition("="))
+    if not equals or not name.isidentifier() or not text:
+        raise click.BadParameter(f"'{given}' is not NAME=VALUE, such as num_categories=4")
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            return name, parse(text)
+        except (ValueError, SyntaxError):
+            pass
+    if not text.isidentifier():
+        raise click.BadParameter(f"'{text}' in '{given}' is not a number, a list such as [1, 2], or a word")
+    return name, text
+
+
+def load_program(place: str) -> Callable[..., Any]:
+    """The program that `FILE` or `FILE:FUNCTION` names; the file runs.
+
+    Raises:
+        DataError: if there is no such file or function, the file fails, or several functions may be meant.
+    """
+    from bayesnb.tables.frames._series import DataError, closest
+
+    file, colon, name = place.rpartition(":")
+    if not colon or Path(place).is_file():
+        file, colon, name = place, "", ""
+    path = Path(file)
+    if not path.is_file():
+        raise DataError(f"there is no model file '{path}'")
+    if path.suffix != ".py":
+        raise DataError(f"'{path}' is not a model file: give a Python file with a NumPyro program, such as normal.py")
+    module = f"model_file_{path.stem}"
+    functions = {
+        key: value
+        for key, value in _run(path, module).items()
+        if inspect.isfunction(value) and value.__module__ == module and not key.startswith("_")
+    }
+    if not functions:
+        raise DataError(f"'{path}' has no function: a program is a function with numpyro.sample in it")
+    listed, first = ", ".join(functions), next(iter(functions))
+    name = name or (first if len(functions) == 1 else PROGRAM)
+    if name in functions:
+        return functions[name]
+    if colon:
+        raise DataError(f"'{path}' has no function '{name}'{closest(name, functions) or f': {listed}'}")
+    raise DataError(f"'{path}' has several functions: {listed}; give --model {path}:{first}")
+
+
+def _run(path: Path, module: str) -> dict[str, Any]:
+    """What the file defines; the files beside it can be imported, as by `python FILE`."""
+    from bayesnb.tables.frames._series import DataError
+
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        return runpy.run_path(str(path), run_name=module)
+    except (Exception, SystemExit) as error:
+        words = " ".join(str(error).split())
+        raise DataError(f"running '{path}' failed: {type(error).__name__}{f': {words}' if words else ''}") from error
+    finally:
+        sys.path.pop(0)

@@ -1,0 +1,1 @@
+"""Columns with names and types, wherever they are: frames, the estimator, files, engines, saved results."""

@@ -1,0 +1,213 @@
+"""Sufficient statistics of data larger than memory: one pass, block by block, that can be stopped and resumed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from copy import deepcopy
+from functools import singledispatch
+from itertools import chain
+from typing import Any
+
+import jax
+import numpy as np
+
+from bayesnb.compute.arrays import _limits as limits
+from bayesnb.compute.arrays._cells import stack_rows
+from bayesnb.core.families import Histogram
+from bayesnb.core.rows import _arguments as arguments
+from bayesnb.core.rows._labelled_rows import Specification, label_rows
+from bayesnb.core.rows._model_statistics import ModelStatistics, check_classes, merge
+from bayesnb.core.rows._sufficient_statistics import follow, sufficient_statistics
+from bayesnb.learned.forests._fit import forest_statistics
+from bayesnb.tables.files._checkpoint import Checkpoint, StreamState
+from bayesnb.tables.files._progress import Advance, progress
+from bayesnb.tables.files.sources._source import Position, RowBlock, StreamError, at_row
+from bayesnb.tables.files.sources._streams import BlockSource, open_source
+
+
+def stream(
+    model: Specification,
+    source: object,
+    *,
+    label: str | None = None,
+    columns: Sequence[str] | Mapping[str, Sequence[str] | tuple[Sequence[str], Sequence[str]]] | None = None,
+    weight: str | None = None,
+    classes: Sequence[object] | None = None,
+    num_classes: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress_bar: bool = True,
+    pairs: bool = False,
+) -> ModelStatistics:
+    """The sufficient statistics of rows that need not fit in memory, for any fit: ``statistics=nb.stream(...)``.
+
+    They equal those of ``sufficient_statistics`` on all rows at once, in float64. In files, null features are missing,
+    and folder names such as ``year=2020`` become columns.
+    A Histogram without edges takes those of the first 10,000 rows, whatever the blocks: let them be in no order.
+
+    Args:
+        model: The model, for its blocks; its hyperparameters do not matter.
+        source: Any source of ``fit_table``, which also encodes text: a path, a frame, a dataset, a query, a stream of
+            Arrow batches, or a list of these; or an iterable of blocks (X, y) or (X, y, sample_weight) of arrays as
+            ``sufficient_statistics`` takes them, a few thousand rows or more each.
+        label: The column of labels: text, or whole numbers 0..K-1; null only in rows of weight zero.
+        columns: The columns of features: a list of names (the default: all others, in the order of the file), or
+            a dict of lists by block; a pair (successes, totals) is a tuple of two lists.
+        weight: The column of weights; rows of weight zero are ignored.
+        classes: The labels that 0..K-1 encode, in this order. The default for text is the sorted distinct values
+            of the whole column, for whole numbers the numbers themselves. Statistics with labels name their classes, so
+            that ``nb.merge`` aligns them with those of a stream that has others.
+        num_classes: K. If neither it, the model nor ``classes`` gives K, a first pass over the labels finds it; it must
+            be declared for sources that can be read only once, such as an iterator or a stream.
+        checkpoint: A file in which to save the counts every few seconds. After an interruption the same call resumes
+            from it: it counts new files, or the blocks that follow in an iterator, which must give the same blocks
+            again. A finished stream returns at once.
+        progress_bar: Whether to show a progress bar on stderr if that is a terminal.
+        pairs: Whether to count all pairs of columns in the same pass, for ``nb.fit_forests(model, statistics=...)``.
+
+    Raises:
+        StreamError: if the source cannot be read or its rows do not fit, naming file, row group or block. The
+            counts so far are kept in its ``statistics`` and in the checkpoint.
+        ValueError: if the arguments do not fit the model.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> model, blocks = nb.NaiveBayes(nb.Normal()), [([[1.0], [3.0]], [0, 0]), ([[7.0]], [1])]
+        >>> total = nb.stream(model, blocks, num_classes=2)
+        >>> nb.fit_mle(model, statistics=total).params["x_loc"].tolist()
+        [[2.0], [7.0]]
+    """
+    arguments.check_model(model)
+    names, declared = _classes(model, classes, num_classes)
+    rows = open_source(model, source, label, columns, weight, names)
+    return count(
+        model, rows, num_classes=declared, classes=names, checkpoint=checkpoint, progress_bar=progress_bar, pairs=pairs
+    )
+
+
+def count(
+    model: Specification,
+    source: BlockSource,
+    *,
+    num_classes: int | None = None,
+    classes: list[Any] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress_bar: bool = True,
+    pairs: bool = False,
+    none: ModelStatistics | None = None,
+) -> ModelStatistics:
+    """The statistics of all blocks of a source, or of those after the checkpoint, or ``none``; see ``stream``."""
+    summarise = forest_statistics if pairs else sufficient_statistics
+    kept = None if checkpoint is None else Checkpoint(checkpoint, model, source, pairs=pairs)
+    state = None if kept is None else kept.load(num_classes, classes)
+    rows = 0 if state is None else state.position.rows
+    with progress("counting", source.total, wanted=progress_bar, rows=rows) as show:
+        if state is None:
+            state = StreamState(None, Position(), *source.find_classes(num_classes, classes))
+            if kept is not None:
+                kept.save(state)  # fail now, not after the first blocks, if it cannot be written
+        if not (state.finished and source.final):
+            state = _count(model, source, state, kept, show, summarise)
+    if none is not None and state.statistics is None:
+        return none
+    if state.statistics is None or not state.position.rows:
+        raise StreamError("the source has no rows")
+    return _name_classes(state)
+
+
+def _count(
+    model: Specification,
+    source: BlockSource,
+    state: StreamState,
+    kept: Checkpoint | None,
+    show: Advance,
+    summarise: Callable[..., ModelStatistics],
+) -> StreamState:
+    """Count the remaining blocks, and save a checkpoint at the end, on an error or on an interruption."""
+    num_classes = state.num_classes
+    model = model if state.statistics is None else follow(model, state.statistics)
+    try:
+        with closing(source.blocks(state.position, state.classes)) as blocks:
+            model, rows = (model, blocks) if state.statistics is not None else _look_ahead(model, blocks, num_classes)
+            for X, y, weight, place, end, done, where in rows:
+
+                def count(rows: slice, block: Any = (X, y, weight), model: Specification = model) -> Any:
+                    X, y, weight = jax.tree.map(lambda array: array[rows], block)
+                    return summarise(model, X, y, sample_weight=weight, num_classes=num_classes)
+
+                with at_row(place, len(y), count, where):
+                    statistics = summarise(model, X, y, sample_weight=weight, num_classes=num_classes)
+                if state.statistics is None:
+                    model = follow(model, statistics)
+                else:
+                    statistics = merge(state.statistics, statistics)
+                state = state._replace(statistics=statistics, position=end)
+                if kept is not None:
+                    kept.save(state, only_if_due=True)
+                show(done, end.rows)
+        state = state._replace(position=state.position.done(), finished=True)
+        if kept is not None:
+            kept.save(state)
+    except BaseException as error:
+        if isinstance(error, StreamError):
+            error.statistics, error.rows = _name_classes(state), state.position.rows
+        if kept is not None:
+            with suppress(StreamError):  # report the first error, not this one
+                kept.save(state)
+        raise
+    return state
+
+
+def _name_classes(state: StreamState) -> Any:
+    """The statistics with the labels of their classes, unless more classes were declared than have labels."""
+    known = state.classes is not None and len(state.classes) == state.num_classes
+    return state.statistics.named(state.classes) if state.statistics is not None and known else state.statistics
+
+
+@singledispatch
+def _looks_at_rows(family: Any) -> bool:
+    """True if what the family counts depends on its first rows."""
+    del family
+    return False
+
+
+_looks_at_rows.register(Histogram, lambda family: family.edges is None)
+
+
+def _look_ahead(
+    model: Specification, blocks: Iterator[RowBlock], num_classes: int
+) -> tuple[Specification, Iterator[RowBlock]]:
+    """The model prepared from the first rows, if it looks at rows, and all the blocks."""
+    if not any(_looks_at_rows(family) for family in model.families.values()):
+        return model, blocks
+    first: list[RowBlock] = []
+    for block in blocks:
+        own = deepcopy((block.X, block.y, block.weight))  # the source may fill the same arrays again
+        first.append(block._replace(X=own[0], y=own[1], weight=own[2]))
+        if sum(len(block.y) for block in first) >= limits.EDGE_ROWS:
+            break
+    if first:
+        weighted = any(block.weight is not None for block in first)
+        parts = [(b.X, b.y, np.ones(len(b.y)) if weighted and b.weight is None else b.weight) for b in first]
+        with suppress(ValueError):  # the block that does not fit is refused by its name, when it is counted
+            X, y, weight = jax.tree.map(lambda *arrays: stack_rows(*arrays)[: limits.EDGE_ROWS], *parts)
+            families = label_rows(model, X, y, weight, num_classes).families
+            model = model.with_hyperparameters(families, model.class_concentration)
+    return model, chain(first, blocks)
+
+
+def _classes(
+    model: Specification, classes: Sequence[Any] | None, num_classes: int | None
+) -> tuple[list[Any] | None, int | None]:
+    declared = {arguments.check_num_classes(num_classes), model.num_classes} - {None}
+    names: list[Any] | None = None
+    if classes is not None:
+        names = [*check_classes(classes)]
+        declared.add(len(names))
+    if len(declared) > 1:
+        raise ValueError(
+            f"the number of classes must be the same everywhere: num_classes is {num_classes}, the model has "
+            f"{model.num_classes}, classes is {classes}"
+        )
+    return names, declared.pop() if declared else None

@@ -1,0 +1,222 @@
+"""Fit a table of any size: one pass over its batches describes the columns, and may count; else a second one does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from bayesnb.compute.arrays import _limits as limits
+from bayesnb.compute.arrays._typing import ArrayLike, ByColumn, ByLabel
+from bayesnb.compute.arrays._user_warnings import warn
+from bayesnb.core.families import Family
+from bayesnb.core.families.parts._bin_statistics import ViewStatistics
+from bayesnb.core.model._naive_bayes import NaiveBayes
+from bayesnb.core.rows._labelled_rows import LabelledRows, label_rows
+from bayesnb.core.rows._model_statistics import ModelStatistics, places_of
+from bayesnb.core.rows._part import choose_part, part_of_classes
+from bayesnb.core.rows._sufficient_statistics import follow
+from bayesnb.learned.forests._layout import Layout, Segments
+from bayesnb.learned.forests._pairs import PairStatistics, count_pairs
+from bayesnb.learned.validation._ratio_table import count_features
+from bayesnb.tables.files._counting import count
+from bayesnb.tables.files._description import Description, describe
+from bayesnb.tables.files._progress import progress
+from bayesnb.tables.files._table_schema import TableSchema
+from bayesnb.tables.files.engines._engine_counts import count_block, count_query
+from bayesnb.tables.files.engines._engine_schema import describe_query
+from bayesnb.tables.files.sources._tables import open_table
+from bayesnb.tables.frames._choices import AUTO
+from bayesnb.tables.frames._series import Array, DataError, as_series
+from bayesnb.tables.frames._summaries import in_python
+from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
+from bayesnb.tables.sklearn._kept_rows import KeptRows
+from bayesnb.tables.sklearn._settings import Plan, plan, require, require_dependence, require_temper
+
+
+def fit_table(
+    source: Any,
+    target: str | None = None,
+    likelihoods: str | Family | NaiveBayes | Sequence[object] | ByColumn = AUTO,
+    weight: str | None = None,
+    *,
+    method: str = "default",
+    class_prior: ArrayLike | ByLabel[float] | None = None,
+    smoothing: float = 1.0,
+    temper: bool | str | None = None,
+    dependence: bool | str | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    num_samples: int = 1000,
+    statistics: ModelStatistics | None = None,
+    where: str | None = None,
+    sample: Any = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress_bar: bool = True,
+) -> NaiveBayesClassifier:
+    """A classifier fitted to a table of any size, wherever its rows are.
+
+    The first pass over the rows finds the kinds, the categories and the classes, the second counts, a few batches of
+    rows at a time; a table of less than 500 MB is read once. Rows without a class are left out, with a warning. The
+    result equals ``NaiveBayesClassifier.fit`` to rounding, but for bins: of more than 10,000 rows these are found in
+    the first 10,000, which should be in no order. Categories that no row has, and a frame's type declares, do not count
+    here. For the powers a table of more than 500 MB is read once more, and again for the pairs of its columns.
+
+    Args:
+        source: A CSV or Parquet file, or a folder of such files; a data frame of pandas, polars or pyarrow, or a
+            pyarrow Dataset; a query of DuckDB, Ibis or polars (a LazyFrame), which runs for each pass; a stream of
+            Arrow batches (a RecordBatchReader, or an object with ``__arrow_c_stream__``) or a cursor of ADBC, which are
+            read once, so that they must be small enough to be kept, or a function without arguments that opens one; or
+            a list of these, one after the other, with the columns of the first. Types may differ between parts as long
+            as a column is numbers in all, or text in all. Or the schema that ``nb.describe_table`` returns, with
+            ``statistics``.
+        target: The column of classes; by default the last.
+        likelihoods, method, class_prior, smoothing, temper, dependence, random_state, num_samples: As for
+            ``NaiveBayesClassifier``.
+        weight: The column of weights, if rows have some; rows of weight zero do not count.
+        statistics: Those of all rows, counted under the schema: ``nb.merge(*[schema.count(part) for part in parts])``.
+        where: "engine" to have the engine of a query count its rows: a LazyFrame of polars, a query of DuckDB, or a
+            table of Spark, Ibis, SQLFrame or Dask. What leaves it are sums and counts, by class and value, and a
+            sample. Dependence between columns is not learned, and rows have no weights.
+        sample: For an engine, rows in which edges of bins are found and powers are learned: any source. By default the
+            engine gives up to 50,000 rows, the first ones of each class.
+        checkpoint: A file from which the same call resumes when it is repeated, as for ``stream``.
+        progress_bar: Whether to show a progress bar on stderr if that is a terminal.
+
+    Raises:
+        ValueError: if the source, the target or another argument does not fit, naming the part and the row. A
+            ``StreamError`` has the ``statistics`` of the rows before.
+
+    Example:
+        >>> import pandas as pd, bayesnb as nb
+        >>> frame = pd.DataFrame({"leaf": [1.0, 1.2, 3.0, 3.1], "kind": ["rose", "rose", "lily", "lily"]})
+        >>> clf = nb.fit_table([frame[:2], frame[2:]], "kind", {"leaf": "normal"})
+        >>> dict(clf.likelihoods_), clf.classes_.tolist(), clf.class_count_.tolist()
+        ({'leaf': 'normal'}, ['lily', 'rose'], [2.0, 2.0])
+    """
+    require(method, smoothing)
+    require_temper(temper, method)
+    require_dependence(dependence, method, temper)
+    if isinstance(source, TableSchema):
+        if not (target is weight is checkpoint is None and likelihoods is AUTO):
+            raise DataError("a schema has its target, likelihoods and weight, and no rows are read: leave these out")
+        described = source.require(statistics)
+    elif where is not None:
+        if where != "engine" or statistics is not None or checkpoint is not None or dependence:
+            raise DataError(
+                f"where is 'engine' or None, got {where!r}; in an engine there are no statistics, no checkpoint and no "
+                "dependence"
+            )
+        found, queries = describe_query(source, target, likelihoods, weight, sample)
+        described, statistics = found.description, count_query(found, queries)
+        if dependence is None and method == "default" and temper is None:
+            warn("engines do not count pairs of columns, so dependence between them is not learned: dependence=False")
+        dependence = False
+    elif sample is not None:
+        raise DataError("a sample goes with where='engine'")
+    elif statistics is not None:
+        raise DataError("statistics go with a schema, nb.fit_table(schema, statistics=...), and this source is none")
+    else:
+        opened = open_table(source)
+        with progress(f"describing {opened.title}", 1.0, wanted=progress_bar) as advance:
+            counted = checkpoint is weight is None and not (temper or (method == "default" and temper is None))
+            described = describe(opened, target, likelihoods, advance, in_python, weight, counted=counted)
+    unlabelled = described.num_unlabelled
+    if unlabelled:
+        rows, do = ("one row has", "does") if unlabelled == 1 else (f"{unlabelled:,} rows have", "do")
+        warn(f"{rows} no class in column '{described.target.name}', and {do} not count")
+    for warning in described.warnings:
+        warn(warning)
+    params: dict[str, Any] = {"method": method, "class_prior": class_prior, "smoothing": smoothing, "temper": temper}
+    params |= {"dependence": dependence, "random_state": random_state, "num_samples": num_samples}
+    return fit_described(described, statistics, checkpoint=checkpoint, progress_bar=progress_bar, **params)
+
+
+fit_file = fit_table
+"""The name of ``fit_table`` for paths."""
+
+
+def fit_described(
+    described: Description,
+    counted: ModelStatistics | None = None,
+    *,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress_bar: bool = True,
+    **params: Any,
+) -> NaiveBayesClassifier:
+    """A classifier fitted to the rows of a table.
+
+    Args:
+        described: The description of the table.
+        counted: The statistics of its rows in all views, if they have been counted.
+        checkpoint: A file from which the same call resumes when it is repeated, as for ``stream``.
+        progress_bar: Whether to show a progress bar on stderr.
+        **params: Parameters of the classifier other than ``likelihoods``, which are those that the user has chosen.
+
+    Raises:
+        StreamError: if a block does not fit the description; the rows counted before stay in the checkpoint.
+    """
+    schema, classes = described.schema, np.array(described.classes)
+    classifier = NaiveBayesClassifier(described.chosen or AUTO, **params)
+    given = classifier.method, classifier.smoothing, schema, classes, classifier.class_prior
+    sparse = [block for block, columns in schema.blocks.items() if columns[0].kind == "words"]
+    how: dict[str, Any] = {"temper": classifier.temper, "dependence": classifier.dependence, "sparse": sparse}
+    planned = plan(*given, num_rows=described.num_rows, **how)
+    if counted is None and described.counts and described.counts.has(planned.model, schema.used):
+        statistics = _count_values(described, planned.model)
+    elif counted is None:
+        how = {"num_classes": len(classes), "checkpoint": checkpoint, "progress_bar": progress_bar}
+        statistics = count(planned.model, described, **how)
+    else:
+        blocks = {name: _of_model(block, planned.model.families[name]) for name, block in counted.blocks.items()}
+        statistics = replace(counted, blocks=blocks, classes=None, schema=None)
+    some = None if planned.powers is False else _some_rows(described, planned, statistics)
+    if counted is None and described.num_rows > limits.EDGE_ROWS:
+        planned = planned._replace(count_pairs=partial(_count_pairs, described))
+    return classifier._fit_counted(schema, classes, statistics, planned, some)
+
+
+def _count_values(described: Description, model: NaiveBayes) -> ModelStatistics:
+    """The statistics of the rows, from what was counted when they were described."""
+    counts: Any = described.counts
+    blocks = {name: count_block(model.families[name], counts, some) for name, some in described.schema.blocks.items()}
+    codes = described.target.encode(as_series(pa.array([*counts.rows])))
+    places = places_of(range(len(described.classes)), codes.tolist())
+    return ModelStatistics(counts.class_counts(), blocks).spread_classes(places)
+
+
+def _of_model(statistics: Any, family: Any) -> Any:
+    """The statistics of a block for this family, which may be one of the views that were counted."""
+    seen = isinstance(statistics, ViewStatistics) and not issubclass(family.statistics_type, ViewStatistics)
+    return statistics.of(family) if seen else statistics
+
+
+def _some_rows(described: Description, planned: Plan, statistics: ModelStatistics) -> KeptRows:
+    """The rows on which powers are learned; all of a table whose fit is that of its rows."""
+    model = follow(planned.model, statistics)  # bins are known
+    by_feature = () if planned.powers is True else planned.powers
+    part: Any = None
+    most: Array | None = None
+    for rows in _batches(described, model):
+        if part is None and described.num_rows > limits.EDGE_ROWS:
+            num_powers = sum(count_features(rows, by_feature).values())
+            most = part_of_classes(described.num_rows, np.asarray(statistics.class_counts), num_powers)
+        own = choose_part(rows, most)
+        part = own if part is None else choose_part(part.above(own), most)
+    return KeptRows(part, model.single, whole=False)
+
+
+def _count_pairs(described: Description, model: NaiveBayes, layout: Layout, segments: Segments) -> PairStatistics:
+    """The statistics of pairs of all rows."""
+    return reduce(PairStatistics.merge, (count_pairs(layout, rows, segments) for rows in _batches(described, model)))
+
+
+def _batches(described: Description, model: NaiveBayes) -> Iterator[LabelledRows]:
+    """The rows of a table, encoded for the model."""
+    for batch in described.source.batches(described.names, described.texts):
+        X, codes, weight = described.encode(described.labelled(batch).rows, None)
+        yield label_rows(model, X, codes, weight, num_classes=len(described.classes))

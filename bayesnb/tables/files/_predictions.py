@@ -1,0 +1,250 @@
+"""Predict the rows of a table of any size, and write the predictions to a file, block by block."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, nullcontext
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any, TextIO
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from sklearn.utils.validation import check_is_fitted
+
+from bayesnb.compute.arrays._typing import ArrayLike, ByLabel
+from bayesnb.core.results._decisions import decide
+from bayesnb.tables.files._progress import progress
+from bayesnb.tables.files._whole_file import whole_file
+from bayesnb.tables.files.engines._queries import as_lazy
+from bayesnb.tables.files.engines._query_predictions import RECIPE, predict_query
+from bayesnb.tables.files.sources._csv import line
+from bayesnb.tables.files.sources._paths import as_pandas, open_data
+from bayesnb.tables.files.sources._source import RowBatch, Source, at_row, read_ahead
+from bayesnb.tables.files.sources._tables import open_table
+from bayesnb.tables.frames._schema import Schema
+from bayesnb.tables.frames._series import DataError, closest, label, listing, plain_text
+from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
+from bayesnb.tables.sklearn._settings import costs_by_label
+
+
+def predict_table(
+    classifier: NaiveBayesClassifier,
+    source: Any,
+    *,
+    keep: str | Sequence[str] | None = None,
+    costs: ArrayLike | ByLabel[ByLabel[float]] | None = None,
+    to: str | os.PathLike[str] | TextIO | None = None,
+    where: str | None = None,
+    robustness: bool = False,
+    progress_bar: bool = True,
+) -> Any:
+    """The predictions for all rows of a table of any size, as `bayesnb predict` writes them, in constant memory.
+
+    Columns: those of ``keep``, `prediction`, and `p(class)` for each class. Columns that the fit did not have, such as
+    that of the classes, are left out; missing cells and unknown categories count as in ``clf.predict_proba``. Kept
+    columns have their own types; those of a CSV file, which has none, are text. In CSV, text that a spreadsheet would
+    run, such as `=1+1`, gets a leading apostrophe.
+
+    The engine of a query, such as a LazyFrame of polars, a query of DuckDB or a table of Spark, makes its predictions:
+    what is returned is another query, of the same engine, and no row leaves it. Rows are in any order there, so keep
+    what tells them apart. A row with a number that ``clf.predict_proba`` refuses, such as an infinite one, has nulls.
+
+    Args:
+        classifier: A classifier that was fitted to a table, whose columns have names.
+        source: Any source of ``fit_table``, such as a path, a frame, a query or a stream.
+        keep: Columns of the source to copy, such as `["id"]`.
+        costs: As for ``clf.predict``: the prediction is then the decision of least expected cost.
+        to: A .csv or .parquet file to write, which appears when it is whole; or an open text file, which gets CSV.
+        where: "here" to read the rows of a query, as those of all other sources are, also for what has no expression
+            in an engine: dependence between columns, words, and draws.
+        robustness: Whether a column `s_star` says how many pseudo-rows of any content would change each prediction:
+            ``clf.robustness``. Rows of a query have it with ``where="here"``.
+        progress_bar: Whether to show a progress bar on stderr if that is a terminal.
+
+    Returns:
+        The number of rows if they were written; a query for a query; otherwise a frame of the library of a ``source``
+        that is a frame, or a table of Arrow.
+
+    Raises:
+        ValueError: if the columns or cells do not fit the classifier, ``keep`` is not possible, or the file cannot be
+            written.
+
+    Example:
+        >>> import pandas as pd, bayesnb as nb
+        >>> frame = pd.DataFrame({"leaf": [1.0, 1.2, 3.0, 3.1], "kind": ["rose", "rose", "lily", "lily"]})
+        >>> clf = nb.NaiveBayesClassifier({"leaf": "normal"}).fit(frame[["leaf"]], frame["kind"])
+        >>> new = pd.DataFrame({"id": [7, 8], "leaf": [1.1, 2.9]})
+        >>> nb.predict_table(clf, new, keep=["id"]).round(2)
+           id prediction  p(lily)  p(rose)
+        0   7       rose     0.08     0.92
+        1   8       lily     0.90     0.10
+    """
+    schema = _schema(classifier)
+    classifier.require_prior_of_fit()
+    if where not in (None, "here"):
+        raise DataError(f"where is 'here' to read the rows of a query, or None, got {where!r}")
+    labels, table = pa.array(classifier.classes_), None if costs is None else costs_by_label(costs, classifier.classes_)
+    probs = [pa.field(f"p({label(value)})", pa.float64()) for value in classifier.classes_.tolist()]
+    own = [pa.field("prediction", labels.type), *probs, *([pa.field("s_star", pa.float64())] if robustness else [])]
+    if robustness and table is not None:
+        raise DataError("s_star is of the most probable class, not of the decision of least cost: give one of the two")
+    taken = {field.name for field in own}
+    query = as_lazy(source) if where is to is None else None
+    if query is not None:
+        names = query.collect_schema().names()
+        schema.require(names)
+        if robustness:
+            raise DataError(f"s_star has no expression in an engine: {RECIPE}")
+        kept = _kept(keep, names, "the query", taken)
+        return predict_query(classifier, query, kept, [field.name for field in probs], table)
+    rows = open_table(source)
+    if isinstance(to, str | os.PathLike) and os.path.realpath(to) == os.path.realpath(rows.data):
+        raise DataError(f"'{to}' holds the rows, and would be overwritten: write the predictions to another file")
+    copied = _kept(keep, rows.names, rows.title, taken)
+    fields = [pa.field(name, _plain_type(rows.schema.field(name).type)) for name in copied]
+    columns = pa.schema([*fields, *own])
+
+    def predict(batch: RowBatch) -> pa.RecordBatch:
+        def encode(some: slice) -> Any:
+            return schema.encode(batch.frame[some])
+
+        place = rows.title if batch.part is None else batch.part.name
+        with at_row(place, batch.rows.num_rows, encode, batch.where(place)):
+            X = encode(slice(None))
+        proba = np.asarray(classifier.fit_.predict_proba(X))
+        best = proba.argmax(axis=1) if table is None else np.asarray(decide(proba, table).labels)
+        cells = [plain_text(batch.rows[field.name]).cast(field.type) for field in fields]
+        numbers = [*proba.T, *([classifier.robustness(batch.frame)] if robustness else [])]
+        arrays = [*cells, labels.take(pa.array(best)), *(pa.array(p, pa.float64()) for p in numbers)]
+        return pa.RecordBatch.from_arrays(arrays, schema=columns)
+
+    found: list[pa.RecordBatch] = []
+    num_rows = 0
+    writer = nullcontext(found.append) if to is None else table_file(to, columns)
+    reading = closing(_read(schema, rows, copied))
+    show = progress(f"predicting {rows.title}", 1.0, wanted=progress_bar)
+    with show as advance, writer as write, reading as batches:
+        for batch in batches:
+            write(predict(batch))
+            num_rows += batch.rows.num_rows
+            advance(batch.done, num_rows)
+    return num_rows if to is not None else _as_given(pa.Table.from_batches(found), source)
+
+
+def _kept(keep: str | Sequence[str] | None, known: Sequence[str], title: str, taken: Collection[str]) -> list[str]:
+    """The columns to copy."""
+    names = [] if keep is None else [keep] if isinstance(keep, str) else list(dict.fromkeys(keep))
+    for name in names:
+        if name not in known:
+            hint = closest(str(name), known) or f"; its columns are {listing(known)}"
+            raise DataError(f"keep names the column {name!r}, which {title} does not have{hint}")
+        if name in taken:
+            raise DataError(f"keep names the column '{name}', as a column of the predictions is called: rename it")
+    return names
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    text = pa.types.is_null(kind) or pa.types.is_string_view(kind)  # the columns of CSV have no types
+    return pa.large_string() if text else kind
+
+
+def _as_given(table: pa.Table, source: Any) -> Any:
+    """The table as a frame of the library of the source, with the index of pandas; else a table of Arrow."""
+    frame = nw.from_native(source, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return table
+    if isinstance(source, pd.DataFrame):
+        return table.to_pandas().set_axis(source.index)
+    return nw.from_arrow(table, backend=frame.implementation).to_native()
+
+
+@contextmanager
+def table_file(to: str | os.PathLike[str] | TextIO, schema: pa.Schema) -> Iterator[Callable[[Any], None]]:
+    """Open a .csv or .parquet file, and yield what appends rows; it appears only if the block succeeds.
+
+    Raises:
+        DataError: if the file cannot be written, exists and is not a regular file, or has another ending.
+    """
+    if not isinstance(to, str | os.PathLike):
+        if not hasattr(to, "write"):
+            raise DataError(f"to must be a path, or a text file that is open, got {to!r}")
+        yield _csv_writer(to, schema)
+        return
+    out = Path(to)
+    if out.suffix.lower() not in (".csv", ".parquet"):
+        raise DataError(f"predictions are written to a .csv or a .parquet file, and '{out}' is neither")
+    try:
+        with whole_file(out) as handle, ExitStack() as stack:
+            if out.suffix.lower() == ".parquet":
+                yield stack.enter_context(pq.ParquetWriter(handle, schema)).write_batch
+            else:
+                text = TextIOWrapper(handle, encoding="utf-8", newline="")
+                stack.callback(text.detach)  # whole_file closes the file
+                yield _csv_writer(text, schema)
+    except OSError as error:
+        raise DataError(f"'{out}' cannot be written: {error.strerror or error}") from error
+
+
+def _csv_writer(handle: TextIO, schema: pa.Schema) -> Callable[[Any], None]:
+    """A function that writes CSV; the header comes with the first rows, so no rows give no output."""
+    for field in schema:
+        if pa.types.is_nested(field.type):
+            raise DataError(f"column '{field.name}' holds {field.type}, which CSV does not: write .parquet")
+    header = [line(schema.names)]
+
+    def write(rows: pa.RecordBatch) -> None:
+        while header:
+            handle.write(header.pop())
+        lines = pc.binary_join_element_wise(*map(_as_written, rows.columns), ",").to_pylist()
+        handle.write("\n".join([*lines, ""]))
+
+    return write
+
+
+def _as_written(column: pa.Array) -> pa.Array:
+    """The cells as texts of CSV; numbers at once, other distinct cells one by one."""
+    kind = column.type
+    if pa.types.is_floating(kind) or pa.types.is_integer(kind):
+        return column.cast(pa.string()).fill_null("")
+    encoded = column.dictionary_encode()
+    texts = pa.array([line([label(value)])[:-1] for value in encoded.dictionary.to_pylist()], pa.string())
+    return texts.take(encoded.indices).fill_null("")
+
+
+def row_of(classifier: NaiveBayesClassifier, data: str, row: int) -> pd.DataFrame:
+    """One row of a file as a frame with the columns of the fit; rows are numbered from 1.
+
+    Raises:
+        DataError: if the file has no such row, or lacks columns of the fit.
+    """
+    schema, before = _schema(classifier), 0
+    for batch in _read(schema, open_data(data)):
+        if row <= before + batch.rows.num_rows:
+            return as_pandas(batch)[row - before - 1 : row - before].reindex(columns=schema.names)
+        before += batch.rows.num_rows
+    raise DataError(f"'{data}' has {before:,} rows, so there is no row {row:,}; the first is 1")
+
+
+def _read(schema: Schema, source: Source, kept: Sequence[str] = ()) -> Generator[RowBatch]:
+    """The columns of the fit and those to copy; in CSV these are text unless they are numbers of the fit."""
+    schema.require(source.names)
+    schema.warn_of_extra([name for name in source.names if name not in kept])
+    used = {column.name: bool(column.text) for column in schema.used}
+    texts = {name for name in (*used, *kept) if used.get(name, True)}
+    return read_ahead(source.batches([*used, *(name for name in kept if name not in used)], texts))
+
+
+def _schema(classifier: Any) -> Schema:
+    if not isinstance(classifier, NaiveBayesClassifier):
+        raise DataError(f"expected a fitted NaiveBayesClassifier, got a {type(classifier).__name__}")
+    check_is_fitted(classifier, "fit_")
+    if not (isinstance(classifier.schema_, Schema) and classifier.schema_.named):
+        raise DataError("the model was fitted to an array, whose columns have no names: give an array to predict_proba")
+    return classifier.schema_

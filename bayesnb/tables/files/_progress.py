@@ -1,0 +1,58 @@
+"""How far long work has come: a progress bar on a terminal, and messages of the logger `bayesnb`, which has no handler.
+
+``logging.basicConfig(level="INFO")`` shows them: the rows so far, their rate, checkpoints, and what is read again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from bayesnb.compute.arrays import _limits as limits
+
+Advance = Callable[[float, int], None]
+"""Called with the progress, in the unit of the total, and the number of rows read so far."""
+
+logger = logging.getLogger("bayesnb")
+
+
+@contextmanager
+def progress(work: str, total: float | None, *, wanted: bool, rows: int = 0, unit: str = "rows") -> Iterator[Advance]:
+    """Show a progress bar on stderr if that is a terminal, log the progress, and yield the function that advances both.
+
+    Args:
+        work: What is done, such as `counting 'clicks.csv'`.
+        total: The last value of the progress; None if it is unknown.
+        wanted: Whether to show a progress bar.
+        rows: The number of rows that earlier work has read.
+        unit: What is counted instead of rows.
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True, highlight=False)
+    begun = last = time.monotonic()
+    first = rows
+
+    def say(how: str) -> None:
+        passed = max(time.monotonic() - begun, 1e-9)
+        logger.info(f"{work}: {rows:,} {unit} in {passed:.1f} s, {(rows - first) / passed:,.0f} {unit}/s{how}")
+
+    def advance(done: float, now: int) -> None:
+        nonlocal rows, last
+        rows = now
+        bar.update(task, completed=done, description=f"{rows:,} {unit}")
+        if time.monotonic() - last >= limits.LOG_SECONDS:
+            last = time.monotonic()
+            say(f", {done / total:.0%}" if total and done else "")  # a stream has no end yet
+
+    with Progress(console=console, transient=True, disable=not (wanted and console.is_terminal)) as bar:
+        task = bar.add_task(work, total=total)
+        try:
+            yield advance
+        except BaseException:
+            say("; stopped")
+            raise
+        say("; done")

@@ -1,0 +1,337 @@
+"""Read CSV files in batches of rows, with the line of every row, and write cells that spreadsheets do not run.
+
+pyarrow parses the file in blocks of whole rows. A quote encloses a whole cell, or is written twice inside one; other
+quotes are refused. Spreadsheets run cells that begin with ``=``, ``+``, ``-`` or ``@``, some of them also after a tab
+or a space. Such text is written with a leading apostrophe: ``=1+1`` as ``'=1+1``, and ``'=1+1`` as ``''=1+1``, so that
+reading removes an apostrophe exactly where writing added one. Other text and all numbers are written unchanged.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from bayesnb.compute.arrays import _limits as limits
+from bayesnb.tables.files.sources._source import RowBatch, format_of, in_sentences, require_kind
+from bayesnb.tables.frames._series import Array, DataError
+from bayesnb.tables.frames._texts import are_numbers
+from bayesnb.tables.frames._values import reads_as_number
+
+STARTS = "=+-@＝＋－＠"
+"""First characters of formulas, in half and full width."""
+
+QUOTED = ',;\t\r\n"'
+"""Characters that separate cells or rows in some locale or dialect of CSV, and the quote."""
+
+MISSING = frozenset({"", "NA", "nan", "NaN", "NAN", "?"})
+
+TEXT = pa.dictionary(pa.int32(), pa.string())
+"""The type of text: each distinct cell once, so that nothing is done for every cell."""
+
+CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+LF, CR, QUOTE = b'\n\r"'
+
+SPACES = re.compile(rb'("[^"]*")|(?<![^\r\n])[ \t]+(?![^\r\n])')
+"""A cell in quotes, or a line of spaces."""
+
+BLANK = re.compile(rb"[ \r\n]*")
+
+
+class CsvFile:
+    """A CSV file with a header line, in UTF-8; the name may end in .gz, .bz2 or .zst.
+
+    Attributes:
+        path: Its path.
+        names: The names of its columns.
+        schema: The names with the type null, since any type will do.
+        warnings: Sentences about a header that looks wrong.
+    """
+
+    def __init__(self, path: Path, missing: Collection[str] = MISSING) -> None:
+        """Read the header.
+
+        Args:
+            path: The file.
+            missing: The cells that are missing, apart from spaces around them.
+
+        Raises:
+            DataError: if the file cannot be read, is not CSV, is empty, or has two columns of one name.
+        """
+        self.path, self._missing = path, missing
+        self.names: list[str] = []
+        with in_sentences(path), _open_content(path) as (_, content):
+            head = content.read(limits.CSV_HEAD_BYTES)
+            require_kind(path, head, "CSV")
+            start = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
+            head = head[start:]
+            if not head.strip():
+                raise DataError(f"'{path}' is empty: give a file with a header line and rows below it")
+            self._delimiter = "\t" if format_of(path) == "tsv" else most_frequent_mark(head, ",;\t")
+            while len(starts := find_rows(head, self._delimiter)[0]) < 2 and len(head) < limits.MOST_CSV_ROW_BYTES:
+                if not (more := content.read(len(head))):
+                    break
+                head += more
+            header = head[: starts[1]] if len(starts) > 1 else head
+            self._require_quotes(header, 1)
+            self._require_rows(header, 1)
+            self._start, self._line = start + len(header), 1 + count_lines(header)
+            parsing = pa.csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True)
+            found = pa.csv.read_csv(
+                pa.BufferReader(SPACES.sub(rb"\1", header + b"\n")), parse_options=parsing
+            ).column_names
+        self.names = [name.strip() or f"column {position}" for position, name in enumerate(found, 1)]
+        twice = [name for name, count in Counter(self.names).items() if count > 1]
+        if twice:
+            raise DataError(f"'{path}' has more than one column named '{twice[0]}'; is its header line missing?")
+        self.schema = pa.schema([(name, pa.null()) for name in self.names])
+        numbers = [name for name in self.names if reads_as_number(name)]
+        self.warnings: tuple[str, ...] = ()
+        # tables of pixels name all columns but the target 0, 1, 2, ...; a stray number suggests that there is no header
+        if numbers and len(numbers) != len(self.names) - 1:
+            self.warnings = (f"the header names a column '{numbers[0]}'; is the header line missing?",)
+
+    def batches(self, names: Sequence[str], start: int = 0, texts: Collection[str] = ()) -> Iterator[RowBatch]:
+        """Yield the named columns of all rows, from the first on, since the place of row ``start`` is unknown.
+
+        A column is text if it is one of ``texts``, which may grow while batches are read, or if a cell of this batch or
+        one before is not an exact number; otherwise it is numbers.
+
+        Raises:
+            DataError: naming the line, after the batches before it, if a row is not as wide as the header, or quotes do
+                not enclose a whole cell.
+        """
+        del start
+        first, line, rest, size = 0, self._line, b"", max(self.path.stat().st_size, 1)
+        found = set[str]()  # columns of text so far; to read one as numbers and again as text would take long
+        with in_sentences(self.path), _open_content(self.path) as (file, content):
+            content.read(self._start)
+            while block := rest + (chunk := content.read(limits.CSV_BLOCK_BYTES)):
+                end = end_of_rows(block) if chunk and len(block) < limits.MOST_CSV_ROW_BYTES else len(block)
+                raw, rest = block[:end], block[end:]
+                if BLANK.fullmatch(raw):
+                    line += count_lines(raw)
+                    continue
+                self._require_quotes(raw, line)
+                kinds = {name: TEXT if name in texts or name in found else pa.float64() for name in names}
+                rows, num_lines = self._parse(raw, kinds, line), count_lines(raw)
+                lines = partial(self._lines_of_rows, raw, line)
+                if num_lines + (not raw.endswith((b"\r", b"\n"))) == rows.num_rows:  # neither blank lines nor long rows
+                    lines = partial(np.arange, line, line + rows.num_rows)
+                if rows.num_rows:
+                    rows = self._convert_texts(rows, kinds)
+                    found |= {name for name in names if rows[name].type == TEXT}
+                    yield RowBatch(rows, first, min(file.tell() / size, 1.0), "line", lines)
+                first, line = first + rows.num_rows, line + num_lines
+
+    def _parse(self, raw: bytes, kinds: dict[str, pa.DataType], line: int) -> pa.RecordBatch:
+        """The rows of a block that begins on a line, with columns that are or may be text as text."""
+        names = [*kinds]
+        raw = SPACES.sub(rb"\1", raw) if len(self.names) == 1 else raw  # pyarrow would take such a line for a cell
+        parse = partial(self._parse_as, raw)
+        try:
+            rows = parse(kinds)
+        except pa.ArrowInvalid:  # a cell is not a number
+            try:
+                rows = parse(dict.fromkeys(names, TEXT))
+            except pa.ArrowInvalid:  # a row is blank or not as wide as the header
+                self._require_rows(raw, line)
+                parse = partial(parse, handle=lambda _: "skip")
+                rows = parse(dict.fromkeys(names, TEXT))
+        large = [name for name in names if _is_large(rows[name])]
+        if large:
+            texts = parse(dict.fromkeys(large, TEXT))
+            for name in large:
+                rows = rows.set_column(names.index(name), name, texts[name])
+        return rows
+
+    def _parse_as(self, raw: bytes, types: dict[str, pa.DataType], handle: Any = None) -> pa.RecordBatch:
+        table = pa.csv.read_csv(
+            pa.BufferReader(raw),
+            pa.csv.ReadOptions(column_names=self.names, block_size=len(raw) + 1),
+            pa.csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=b'"' in raw, invalid_row_handler=handle),
+            pa.csv.ConvertOptions(
+                column_types=types, include_columns=list(types), null_values=[*self._missing], strings_can_be_null=True
+            ),
+        )
+        return next(iter(table.combine_chunks().to_batches()), pa.RecordBatch.from_pylist([], table.schema))
+
+    def _convert_texts(self, rows: pa.RecordBatch, kinds: dict[str, pa.DataType]) -> pa.RecordBatch:
+        for position, (name, kind) in enumerate(kinds.items()):
+            if rows[name].type == TEXT:
+                found = None if kind == TEXT else as_numbers(rows[name], self._missing)
+                found = as_texts(rows[name], self._missing) if found is None else found
+                rows = rows.set_column(position, name, found)
+        return rows
+
+    def _lines_of_rows(self, raw: bytes, line: int) -> Array:
+        return line + find_rows(raw, self._delimiter)[1]
+
+    def _require_quotes(self, raw: bytes, line: int) -> None:
+        place = irregular_quote(raw, self._delimiter)
+        if place is not None:
+            raise DataError(
+                f"line {line + count_lines(raw[:place])} of '{self.path}' is not CSV: a cell is not enclosed by its "
+                'quotes; enclose the whole cell, and write a quote inside it twice: "5"" wide" for 5" wide'
+            )
+
+    def _require_rows(self, raw: bytes, line: int) -> None:
+        """Raise DataError, naming the line, if some bytes are not UTF-8, or a row is not as wide as the header."""
+        try:
+            raw.decode()
+        except UnicodeDecodeError as error:
+            place = f"line {line + count_lines(raw[: error.start])} holds the byte 0x{raw[error.start]:02x}"
+            raise DataError(f"'{self.path}' is not UTF-8 text ({place}); save it as UTF-8") from error
+        _, lines, widths = find_rows(raw, self._delimiter)
+        wrong = widths != (len(self.names) or widths[0])
+        if wrong.any():
+            place, width = line + lines[wrong][0], widths[wrong][0]
+            cells = f"{width:,} cell" if width == 1 else f"{width:,} cells"
+            raise DataError(f"line {place} of '{self.path}' has {cells} where the header has {len(self.names)}")
+
+
+@contextmanager
+def _open_content(path: Path) -> Iterator[tuple[BinaryIO, Any]]:
+    """Open a file, and yield its stored bytes, whose position is the progress, and its decompressed content."""
+    with path.open("rb") as file:
+        codec = CODECS.get(path.suffix.lower())
+        yield file, file if codec is None else pa.CompressedInputStream(file, codec)
+
+
+def most_frequent_mark(text: bytes, marks: str) -> str:
+    """The mark that is most frequent outside quotes in the first non-blank line."""
+    first = next(filter(bytes.strip, text.splitlines()), b"")
+    bare = re.sub(rb'"[^"]*("|$)', b"", first)
+    return max(marks, key=lambda mark: bare.count(mark.encode()))
+
+
+def count_lines(raw: bytes) -> int:
+    """The number of line ends: LF, CR or CR LF."""
+    cells = np.frombuffer(raw, np.uint8)
+    num_returns = np.count_nonzero(cells == CR) - raw.count(b"\r\n") if b"\r" in raw else 0
+    return int(np.count_nonzero(cells == LF) + num_returns)
+
+
+def end_of_rows(block: bytes) -> int:
+    """The end of the last whole row of a block that begins with a row; 0 if there is none."""
+    quotes = _find(block, QUOTE)
+    end = _line_end_before(block, len(block))
+    while (before := np.searchsorted(quotes, end)) % 2:  # this line end is inside quotes
+        end = _line_end_before(block, quotes[before - 1])
+    return end
+
+
+def irregular_quote(raw: bytes, delimiter: str) -> int | None:
+    """The place of the first cell that has quotes which do not enclose it, or that does not end; None without one."""
+    if QUOTE not in raw:
+        return None
+    quotes = _find(raw, QUOTE) + 1
+    cells = np.frombuffer(b"\n" + raw + b"\n", np.uint8)
+    marks = np.zeros(256, bool)
+    marks[[ord(delimiter), LF, CR, QUOTE]] = True
+    opening, closing = quotes[::2], quotes[1::2]  # a quote inside quotes is doubled: one closes, the next opens
+    wrong = ~marks[cells[opening - 1]]
+    wrong[: len(closing)] |= ~marks[cells[closing + 1]]
+    wrong[len(closing) :] = True  # never closed
+    starts = opening[cells[opening - 1] != QUOTE]
+    return int(starts[starts <= opening[wrong][0]][-1]) - 1 if wrong.any() else None
+
+
+def find_rows(raw: bytes, delimiter: str) -> tuple[Array, Array, Array]:
+    """The starts, lines (the first is 0) and numbers of cells of the rows that are not blank; quotes are regular."""
+    cells, quotes = np.frombuffer(raw, np.uint8), _find(raw, QUOTE)
+    ends = np.flatnonzero((cells == LF) | ((cells == CR) & (np.append(cells[1:], 0) != LF)))
+    starts = np.append(0, 1 + ends[np.searchsorted(quotes, ends) % 2 == 0])
+    starts = starts[starts < len(raw)]
+    marks = _find(raw, ord(delimiter))
+    marks = marks[np.searchsorted(quotes, marks) % 2 == 0]
+    widths = 1 + np.diff(np.searchsorted(marks, np.append(starts, len(raw))))
+    shown = np.logical_or.reduceat(~np.isin(cells, [*b" \t\r\n"]), starts) | (widths > 1)
+    return starts[shown], np.searchsorted(ends, starts)[shown], widths[shown]
+
+
+def _find(raw: bytes, mark: int) -> Array:
+    """The positions of a byte."""
+    return np.flatnonzero(np.frombuffer(raw, np.uint8) == mark) if mark in raw else np.zeros(0, int)
+
+
+def _line_end_before(block: bytes, end: int) -> int:
+    """The end of the last line that ends before ``end``; a CR just before ``end`` may be the first half of CR LF."""
+    return max(block.rfind(b"\n", 0, end), block.rfind(b"\r", 0, max(end - 1, 0))) + 1
+
+
+def _is_large(column: pa.Array) -> bool:
+    """Whether one of the numbers may be a rounded whole number."""
+    if not pa.types.is_floating(column.type):
+        return False
+    span = pc.min_max(column).as_py()
+    return span["min"] is not None and max(-span["min"], span["max"]) >= limits.LARGEST_WHOLE
+
+
+def as_texts(column: pa.Array, missing: Collection[str]) -> pa.Array:
+    """Cells that were read as ``TEXT``, without spaces around them and protecting apostrophes; null where missing."""
+    cells, absent = _trimmed(column, missing)
+    quoted = pc.starts_with(cells, "'")
+    read = [as_read(cell) for cell in cells.filter(quoted).to_pylist()]
+    codes = pc.if_else(absent, None, pa.array(np.arange(len(cells), dtype=np.int32)))
+    texts = pc.replace_with_mask(cells, quoted, pa.array(read, pa.string()))
+    return pa.DictionaryArray.from_arrays(codes.take(column.indices), texts)
+
+
+def as_numbers(column: pa.Array, missing: Collection[str]) -> pa.Array | None:
+    """Cells that were read as ``TEXT`` as numbers, null where missing; None unless all are numbers, and exact ones."""
+    cells, absent = _trimmed(column, missing)
+    cells = pc.if_else(absent, None, cells)
+    if not are_numbers(cells.drop_null()).all():
+        return None
+    try:
+        numbers = cells.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:  # Python reads +1 and digits of other scripts as well
+        numbers = np.array(["nan" if cell is None else cell for cell in cells.to_pylist()], object).astype(np.float64)
+    return pa.array(numbers, from_pandas=True).take(column.indices)
+
+
+def _trimmed(column: pa.Array, missing: Collection[str]) -> tuple[pa.Array, pa.Array]:
+    """The distinct cells, of which a column has few, without spaces around them, and whether each is missing."""
+    cells = pc.utf8_trim_whitespace(column.dictionary)
+    return cells, pc.is_in(cells, value_set=pa.array([*missing], pa.string()))
+
+
+def as_written(text: str) -> str:
+    """The text of a cell as written to the file."""
+    return f"'{text}" if _looks_like_formula(text) else text
+
+
+def as_read(cell: str) -> str:
+    """The original text of a cell read from the file; the inverse of ``as_written``."""
+    return cell[1:] if cell.startswith("'") and _looks_like_formula(cell[1:]) else cell
+
+
+def line(cells: Iterable[Any]) -> str:
+    """A row of text and numbers as a line of CSV."""
+    return ",".join([_quote(as_written(cell)) if isinstance(cell, str) else repr(cell) for cell in cells]) + "\n"
+
+
+def _quote(text: str) -> str:
+    if any(mark in text for mark in QUOTED):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def _looks_like_formula(text: str) -> bool:
+    bare = text.lstrip("'")
+    if bare[:1].isspace():
+        return True
+    return bare[:1] in STARTS and bare != "" and not (reads_as_number(bare) and math.isfinite(float(bare)))

@@ -1,0 +1,37 @@
+"""Gaussian and Student densities of rows with missing cells are scipy's of the cells that are there."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+
+from bayesnb.compute.primitives._distances import distances, log_normal, log_student, whitening
+
+K, D = 3, 4
+
+
+@pytest.mark.parametrize("convert", [np.asarray, jnp.asarray])
+@pytest.mark.parametrize("missing", [0.0, 0.2, 0.9])
+@pytest.mark.parametrize("shared", [False, True])
+def test_densities_are_scipys_of_the_observed_cells(convert, missing, shared, rng):
+    loc, half = rng.normal(size=(K, D)), rng.normal(size=(1 if shared else K, D, D + 2))
+    covariance, df = half @ half.mT, np.array([[3.0, 7.0, 40.0]])
+    x = rng.normal(size=(60, D)) * 3.0
+    x[rng.random(x.shape) < missing] = np.nan
+    with jax.enable_x64(convert is np.asarray):
+        between = distances(whitening(convert(loc), convert(covariance)), convert(x))
+        normal, student = map(np.asarray, (log_normal(between), log_student(convert(df), between)))
+    digits = {"rtol": 1e-9, "atol": 1e-12} if convert is np.asarray else {"rtol": 1e-4, "atol": 1e-4}
+    for n, row in enumerate(x):
+        seen = ~np.isnan(row)
+        for k in range(K):
+            part = loc[k, seen], np.broadcast_to(covariance, (K, D, D))[k][np.ix_(seen, seen)]
+            expected = [0.0, 0.0]
+            if seen.any():
+                expected = [
+                    stats.multivariate_normal.logpdf(row[seen], *part),
+                    stats.multivariate_t.logpdf(row[seen], *part, df=df[0, k]),
+                ]
+            assert_allclose([normal[n, k], student[n, k]], expected, **digits)

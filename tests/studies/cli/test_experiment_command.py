@@ -1,0 +1,109 @@
+"""The command line of experiments: files, answers of nb.experiment, and one sentence for every mistake."""
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from numpy.testing import assert_allclose
+
+import bayesnb as nb
+from bayesnb.studies.cli import main
+from tests.command_line import GOOD
+
+FILES = ["cells.csv", "cells.jsonl", "curves.png", "differences.csv", "losses.bin", "report.html", "splits.npz"]
+FILES += ["study.json", "table.tex"]
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "good.csv").write_text(GOOD)
+    return tmp_path
+
+
+def run(*args):
+    return CliRunner().invoke(main, ["experiment", *args])
+
+
+def test_several_sets_have_the_answers_of_the_function(place):
+    options = ["--methods", "MLE,full Bayes", "--sizes", "10", "--splits", "3", "--out", "here", "--seed", "2"]
+    result = run("iris", "good.csv:label", *options)
+    assert result.exit_code == 0, result.output
+    assert sorted(path.name for path in (place / "here").iterdir()) == FILES
+    frame = pd.read_csv(place / "here" / "cells.csv", keep_default_na=False, na_values=[""])
+    own = nb.experiment(["iris", "good.csv:label"], ["MLE", "full Bayes"], [10], 3, seed=2).frame()
+    columns = ["data_set", "split", "method", "value", "key"]
+    pd.testing.assert_frame_equal(frame[columns], own[columns])
+    page = (place / "here" / "report.html").read_text()
+    assert "all sets" in page
+    assert "data:image/png;base64" in page
+    assert "full Bayes" in result.stdout
+    cells = (place / "here" / "cells.jsonl").read_bytes()
+    assert run("iris", "good.csv:label", *options).exit_code == 0
+    assert (place / "here" / "cells.jsonl").read_bytes() == cells
+
+
+def test_groups_and_timeout_are_those_of_the_function(place):
+    frame = pd.read_csv(place / "good.csv").assign(who=lambda rows: rows.index // 4)
+    frame.to_csv(place / "visits.csv", index=False)
+    options = ["--methods", "MLE", "--sizes", "10", "--splits", "2", "--out", "here", "--timeout", "60"]
+    result = run("visits.csv:label", *options, "--groups", "visits=who")
+    assert result.exit_code == 0, result.output
+    study, groups = nb.load_experiment(place / "here"), frame["who"].to_numpy()
+    for split in study.splits("visits"):
+        assert not {*groups[split.train]} & {*groups[split.test]}
+    own = nb.experiment({"visits": (frame, "label")}, ["MLE"], [10], 2, groups={"visits": "who"})
+    assert_allclose(own.frame()["value"], study.frame()["value"], rtol=1e-12)
+
+
+def test_sets_of_classes_are_scored_where_asked(place):
+    options = [
+        "--sizes",
+        "20",
+        "--splits",
+        "2",
+        "--out",
+        "here",
+        "--metrics",
+        "u65,determinacy",
+        "--pseudo-rows",
+        "0.1",
+    ]
+    result = run("iris", "--methods", "MLE,full Bayes", *options)
+    assert result.exit_code == 0, result.output
+    own = nb.experiment("iris", ["MLE", "full Bayes"], [20], 2, ("u65", "determinacy"), s=0.1)
+    pd.testing.assert_frame_equal(nb.load_experiment(place / "here").frame(), own.frame())
+    page = (place / "here" / "report.html").read_text()
+    assert "Mean u65 (s = 0.1) of 2 splits" in page
+    assert "only an exact posterior says" in page
+
+
+def test_ctrl_c_says_how_to_go_on(monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bayesnb.studies.report._study_page.write_study", stop)
+    result = run("iris", "--methods", "MLE", "--sizes", "16", "--splits", "2", "--out", "here")
+    assert result.exit_code == 130
+    assert "the same command goes on with the cells in 'here'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["irs"], "there is no file 'irs'; did you mean 'iris'?"),
+        (["iris", "--methods", "MLe"], "there is no method 'MLe'"),
+        (["iris", "--reference", "MAPP"], "the reference 'MAPP' is none of the methods"),
+        (["iris", "--sizes", "900"], "set 'iris' has 105 rows to train on"),
+        (["iris", "--metrics", "acuracy"], "no metric 'acuracy'"),
+        (["good.csv:lable"], "has no column 'lable'"),
+        (["iris", "--groups", "who"], "'who' is not NAME=COLUMN"),
+        (["iris", "--groups", "irs=who"], "there is no set 'irs'; did you mean 'iris'?"),
+        (["iris", "--groups", "iris=who"], "who"),
+        (["iris", "--timeout", "0"], "--timeout"),
+    ],
+)
+def test_a_mistake_gets_one_sentence_and_status_2(options, words):
+    result = run(*options, "--out", "here")
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert result.stderr.count("\n") == 1
