@@ -191,7 +191,7 @@ CASES = {
     "class_counts": lambda: nb.merge(jax.tree.map(lambda a: np.stack([a, a]), counted(X, Y))),
     "axis_name": lambda: nb.sufficient_statistics(NORMAL, X, Y, axis_name="rows"),
     "X, y and": lambda: nb.temper(nb.fit_posterior(NORMAL, X, Y), X[:10], Y[:10]),
-    "fit keeps no rows": lambda: fitted().partial_fit(FRAME, LABELS),
+    "partial_fit after fit drops the learned dependence between columns": lambda: fitted().partial_fit(FRAME, LABELS),
     "an average of several": lambda: fitted().fit_.predict_interval(fitted().encoded(FRAME), key=jax.random.key(0)),
     "so these rows": lambda: nb.subtract(counted(X[:5], Y[:5]), counted(X, Y)),
     "do not trust": lambda: nb.fit_nuts(

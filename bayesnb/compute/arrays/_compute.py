@@ -1,7 +1,7 @@
 """Functions of JAX called for numpy's numbers: in float64 whatever JAX's own setting, and with numpy leaves.
 
 Each takes a pure JAX function and follows its arguments: numpy arrays give numpy arrays, JAX arrays and tracers are
-given to the function as it is. (A random key decides nothing, unless it is traced.) Which one to take:
+given to the function as it is. (A concrete random key is ignored when numpy or JAX is chosen.) Which one to take:
 
 - ``compute`` for small arrays, such as statistics and parameters: little work is done by numpy at once, much compiled;
 - ``interpret`` for arrays of any size whose shapes vary, such as blocks of rows: numpy does all, nothing is compiled;
@@ -47,7 +47,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def compute(function: Callable[..., T], *args: Any, repeats: int = 1, **static: Any) -> T:
     """``function(*args, **static)`` of small arrays; of numpy's by numpy, or if that is much work by JAX.
 
-    That is the work of ``repeats`` calls, where as many follow.
+    ``repeats``: how many calls of this shape will follow; their work together decides whether to compile.
     """
     require_jax()
     leaves, structure = jax.tree.flatten(args)
@@ -99,7 +99,7 @@ def compute_in_threads(
 ) -> Any:
     """As ``compute_rows``, with blocks in threads: of rows that need so many ``numbers`` each, in cache together.
 
-    The work of all blocks decides whether they are compiled, as the steps of their loops count once; or nothing is.
+    All blocks together decide whether the function is compiled. With ``compiles=False`` it never is.
     """
     if not on_host(args, x):
         return function(*args, x)

@@ -315,7 +315,7 @@ Family.known["Views"] = Views
 
 
 def shares(family: Any) -> Array:
-    """The powers with which the terms of a feature begin, in each group that learns its powers by itself, [G, V].
+    """The starting power of each view, one row for each group of views that learns its powers separately, [G, V].
 
     Those of a fit are their mean over groups. ``Views`` have several terms, and a Normal among them is a group.
     """
@@ -332,9 +332,9 @@ def start_powers(family: Any, num_columns: int) -> Array:
 
 
 def power_groups(family: Any, num_columns: int) -> Array:
-    """Multiples of ``start_powers`` in each of G groups, [G, P], which mean to one; a group learns powers by itself.
+    """For each of G groups a factor on ``start_powers``, [G, P], 0 for powers of other groups.
 
-    The powers are then the mean over the groups, of which each leaves out the powers whose multiple is 0.
+    The factors of a power average to one over groups, and the powers of a fit are the mean over groups.
     """
     multiples = shares(family) / shares(family).mean(axis=0)
     return np.repeat(multiples, 1 if family.one_feature else num_columns, axis=1)

@@ -152,9 +152,10 @@ class NaiveBayes(Scoring):
     def rows(self, *args: object, **kwargs: object) -> ObservedRows:
         """What the program of ``from_numpyro`` observes in its arguments, NaN where masked: rows X of fits to it.
 
-        New arguments may lack the labels. If the program observes other rows than its arguments, everything that takes
-        X for the model, or for a fit of it, takes these alone. Where rows depend on each other, as when a program
-        standardises them, they are those of these arguments together, and a warning says so.
+        New arguments may lack the labels. If the program transforms its arguments before observing them, pass
+        ``model.rows(...)`` wherever this model or its fits take X; the raw arguments are refused. Where rows depend on
+        each other, as when a program standardises them, they are those of these arguments together, and a warning says
+        so.
 
         Raises:
             ValueError: if the program fails, and for models that were loaded, or made by a fit or a transformation.

@@ -55,8 +55,8 @@ class Specification(Protocol):
 class LabelledRows:
     """``arrays`` [N, D] by block, the rows' ``labels`` with their weights, and the number of classes K.
 
-    JAX rows in host memory may be held as numpy arrays; ``like`` is then one of the JAX arrays, next to which the
-    results belong. Values of cells are not checked yet, as the statistics check them in the same pass.
+    JAX arrays on the CPU are held as numpy arrays. ``like`` is then one of the originals: results go back to its
+    device. Values of cells are not checked yet, because the statistics check them in the same pass.
     """
 
     families: Mapping[str, Family]

@@ -49,8 +49,8 @@ class ModelStatistics(Node):
     ``jax.tree.map``: means, squares about them and edges are no sums, and a fit to such sums is wrong without a word.
     Over an axis of ``shard_map``, ``vmap`` or ``pmap``: ``sufficient_statistics(..., axis_name="rows")``.
 
-    JAX counts unweighted rows exactly, in integers of a weak type: as the carry of ``lax.scan`` they stay integers if
-    statistics are merged into them, and are floats from the start if they are discounted.
+    JAX counts unweighted rows as exact integers. In a ``lax.scan`` start from ``no_rows``; if you discount, convert
+    the counts to floats first, or the carry changes its type.
 
     Example:
         >>> import bayesnb as nb

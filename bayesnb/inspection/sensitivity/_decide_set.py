@@ -79,7 +79,8 @@ def decide_set(
         s: The number of pseudo-rows.
         costs: [K, J], what decision j costs if the class is k; by default every error costs 1.
         prior: None for the fit as it is and the pseudo-rows; "vacuous" for the pseudo-rows in the place of its prior,
-            the imprecise Dirichlet model. There a cell that no row of a class has leaves the class undecided.
+            the imprecise Dirichlet model. With it, a class none of whose rows has this value can be neither chosen nor
+            ruled out.
 
         ranges: What numbers and counts of pseudo-rows may be, (least, most), or a dict of them by block: numbers or
             arrays [D]; by default three standard deviations about the mean. Of trials and words, the most in a

@@ -68,9 +68,9 @@ def temper(
     """The same fit with one power, or one per feature, on the features' likelihoods; learned without held-out data.
 
     The ``powers`` of the result are by block, [D] or [V D], or [1] if the whole block has one power. The common power
-    is at most 1; a feature's own may be larger. ``Views`` of which one is a ``Normal`` learn its powers and the others'
-    apart, and take half of each. Predictions use the powers; parameters, their draws, p(x) and the evidence are those
-    of the model.
+    is at most 1; a feature's own may be larger. If one of several ``Views`` is a ``Normal``, its powers and those of
+    the other views are learned separately, each as if the others were absent; the fit uses half of each. Predictions
+    use the powers; parameters, their draws, p(x) and the evidence are those of the model.
 
     With a Multinomial block, such as words, which come in bursts, the result has ``length_exponents`` b and a
     ``class_power`` a too, whether ``per_feature`` or not: a row of n words has min(1, c (1 + n)^-b). Each row is judged

@@ -50,8 +50,8 @@ def experiment(
 
     By default a set has one stratified test part, 30 % of its rows, and ``splits`` permutations of the others, whose
     prefixes are the training sets: all are scored on the same rows, so that the variation of training sets and that of
-    test rows are told apart. A size above half of the rows to train on has test rows of its own in each split. Closed
-    forms at all sizes share the statistics of one pass.
+    test rows are told apart. Training sets larger than half of the available rows are tested on rows drawn anew in each
+    split. Closed forms at all sizes share the statistics of one pass.
 
     Args:
         sets: By name (X, y), with X a frame or an array and y labels of any kind; (frame, "target"); (model, X, y) for

@@ -72,11 +72,11 @@ class NaiveBayesClassifier(IncrementalClassifier):
             words may predict worse (see ``fit_empirical``); `averaged`, the average over all subsets of features.
         class_prior: Class probabilities: `uniform`, [K] in the order of ``classes_``, or a dict by label; the default
             learns them. ``predict_proba(X, class_prior=...)`` and ``with_class_prior`` change them after a fit.
-        class_weight: `balanced`, or a dict or Series of weights by label, 1 where it has none: p(y = k) becomes
-            proportional to the weight times what it is without, or, if `balanced`, the same for all classes. Only the
-            class prior changes: weights on the rows would also make the parameters of heavy classes look better known
-            than they are, and inflate the evidence. The decisions of `mle` are those of weighted rows where classes
-            share no parameter.
+        class_weight: `balanced`, or a dict or Series of weights by label, 1 where it has none. It multiplies the learned
+            p(y = k) by the weight of k, and renormalises; `balanced` makes all p(y = k) equal. Only the class prior
+            changes: weights on the rows would also make the parameters of heavy classes look better known than they
+            are, and inflate the evidence. The decisions of `mle` are those of weighted rows where classes share no
+            parameter.
         smoothing: l > 0, or l >= 0 for `map` and `mle`. Pseudo-counts of each category and word, so that predictions
             use (count + l) / (n + l C); pseudo-rows for numbers. `histogram` averages over its own.
         forgetting: The factor in [0, 1] by which each row of ``partial_fit`` discounts all rows before it, in order; 1
@@ -91,10 +91,10 @@ class NaiveBayesClassifier(IncrementalClassifier):
         keep_rows: Whether ``partial_fit`` keeps rows, from which powers and dependence are learned again: all of them
             up to 10,000, and then so many of each class. ``fit`` keeps none, and ``save`` writes them if ``rows=True``
             asks. Without rows the powers of the first fit remain, without dependence.
-        missing: None: whether a cell is missing says nothing of the class. `informative`: it does, and is a Bernoulli
-            feature of its own, "age is missing", of each column with missing cells in the first rows, also if its
-            likelihood leaves it out, but not if `skip` does. Or a dict of `informative` and None by column, pattern or
-            position, which ``partial_fit`` needs to be the fit of all rows in any split.
+        missing: None: whether a cell is missing says nothing of the class. `informative`: each column with missing
+            cells in the first fit gets one more feature, "age is missing". Columns marked `skip` get none. Or a dict of
+            `informative` and None by column, pattern or position: with it ``partial_fit`` in any split is the fit of
+            all rows.
         random_state, num_samples: The seed, and the number of draws per chain, for `nuts`.
 
     Attributes:

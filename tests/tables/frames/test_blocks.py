@@ -143,7 +143,7 @@ def test_any_split_is_one_fit(weight, tmp_path):
     nb.save(whole, tmp_path / "model.safetensors")
     again = nb.load(tmp_path / "model.safetensors")
     assert_array_equal(again.predict_proba(X), whole.predict_proba(X))
-    with pytest.warns(UserWarning, match="fit keeps no rows"):
+    with pytest.warns(UserWarning, match="because fit keeps no rows"):
         again.partial_fit(X, Y)
     assert again.class_count_.sum() == whole.class_count_.sum() + N
 

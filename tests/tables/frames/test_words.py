@@ -133,7 +133,7 @@ def test_what_is_saved_knows_its_words(tmp_path):
         assert_array_equal(loaded.predict_proba(FRAME), clf.predict_proba(FRAME))
         assert loaded.likelihoods_ == clf.likelihoods_
         more = FRAME.assign(message="brand new words")
-        with pytest.warns(UserWarning, match="fit keeps no rows"):
+        with pytest.warns(UserWarning, match="because fit keeps no rows"):
             loaded.partial_fit(more, Y), clf.partial_fit(more, Y)
         assert_allclose(loaded.predict_proba(more), clf.predict_proba(more), rtol=1e-12)
 
@@ -186,7 +186,7 @@ def test_later_rows_must_be_text_too_and_may_be_any_text():
             clf.predict(FRAME.assign(message=cells))
         with pytest.raises(ValueError, match="column 'message' holds"):
             clf.partial_fit(FRAME[:3].assign(message=cells), Y[:3])
-    with pytest.warns(UserWarning, match="fit keeps no rows"):
+    with pytest.warns(UserWarning, match="because fit keeps no rows"):
         clf.partial_fit(FRAME[:2].assign(message=["42", "17"]), Y[:2])
     assert clf.class_count_.sum() == N + 2
     with pytest.raises(ValueError, match="was split by"):
