@@ -306,9 +306,9 @@ def learn(fit: Any, learned: Plan | Classifier, rows: tuple[Any, ...]) -> tuple[
     if isinstance(learned, Classifier):
         if isinstance(learned, StackedPosterior | ForestPosterior):
             warn(
-                "partial_fit after fit drops the learned dependence between columns, because fit keeps no rows. To keep "
-                "it, call partial_fit from the first batch on, and nb.save(..., rows=True) to go on after a load; to "
-                "silence this, set dependence=False."
+                "partial_fit after fit drops the learned dependence between columns, because fit keeps no rows. To "
+                "keep it, call partial_fit from the first batch on, and nb.save(..., rows=True) to go on after a load; "
+                "to silence this, set dependence=False."
             )
         earlier: Any = learned.posterior if isinstance(learned, ForestPosterior) else learned
         names = ("powers", "length_exponents", "class_power") if has_powers(learned) else ()
