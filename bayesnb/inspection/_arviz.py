@@ -20,6 +20,7 @@ from numpyro.infer.util import compute_log_probs
 
 from bayesnb.compute.arrays import _memory as memory
 from bayesnb.compute.arrays._compute import compute, compute_rows
+from bayesnb.compute.arrays._extras import needed_by
 from bayesnb.compute.arrays._placement import allow_promotion, fill_masked, leading_size, to_host
 from bayesnb.compute.arrays._typing import Array, FeatureNames, LabelsLike, Rows
 from bayesnb.compute.numerics._log_prob import logsumexp
@@ -133,7 +134,7 @@ def to_arviz(
         )
         table = compute_rows(_log_joint, (model, params), rows).T + model.row_base_measure(rows[0])
         groups["log_likelihood"] = _by_chain({"log_joint": table}, num_chains)
-    arviz = library()
+    arviz = library("to_arviz")
     if arviz.__version__.startswith("0."):
         data = arviz.from_dict(**groups, coords=coords, dims=dims)
         data.add_groups({"log_prior": log_prior})
@@ -146,9 +147,9 @@ def to_arviz(
     return data
 
 
-def library() -> Any:
+def library(what: str) -> Any:
     """ArviZ, imported at first use since that takes seconds, without 0.23's warning about its successor."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), needed_by(what):
         warnings.filterwarnings("ignore", r"\s*ArviZ is undergoing a major refactor", FutureWarning)
         import arviz
     return arviz

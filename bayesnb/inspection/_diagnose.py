@@ -111,7 +111,7 @@ def _worst(chains: np.ndarray[Any, Any], names: list[str]) -> tuple[Worst, Worst
     if not names:
         every = Worst(float(num_chains * num_draws), None)
         return Worst(1.0, None), every, every
-    arviz = library()
+    arviz = library("diagnose")
 
     def worst(function: Any, chains: Any, undefined: float, **options: Any) -> Worst:
         with np.errstate(divide="ignore", invalid="ignore"):

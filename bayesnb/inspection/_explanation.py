@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy.special
 
+from bayesnb.compute.arrays._extras import needed_by
 from bayesnb.compute.arrays._typing import Array
 from bayesnb.core.results._display_names import class_index
 from bayesnb.core.results._intervals import Interval
@@ -199,8 +200,8 @@ class Explanation:
         """The ``parts`` of each row and of each class but ``against``, a line each: `row`, `class`, and the fields of
         ``Contribution``. The `log_odds` of a row and a class add up to those of the prediction.
         """
-        import pandas as pd  # takes long to import
-
+        with needed_by("Explanation.to_frame"):
+            import pandas as pd
         rows, classes, features = map(range, self.contributions.shape)
         others = [k for k in classes if k != self.against]
         found = ((n, k, part) for n in rows for k in others for part in self.parts(n, len(features), k))
@@ -209,15 +210,17 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """What ``repr`` shows, as notebooks show it."""
-        import pandas as pd  # takes long to import
-
         parts = [*self.parts(count=5), self.total()] if len(self.contributions) else []
-        lines = [(part.label, part.log_odds, part.low, part.high) for part in parts]
-        table = pd.DataFrame(lines, columns=["part", "log odds", "low", "high"]).dropna(axis=1, how="all")
+        numbers = [(part.log_odds, part.low, part.high)[: 3 if self.level else 1] for part in parts]
+        cells = [["" if math.isnan(one) else f"{one:+.3f}" for one in line] for line in numbers]
+        head = ["part", "log odds", "low", "high"][: 4 if self.level else 2]
+        lines = ["".join(f"<th>{name}</th>" for name in head)]
+        for part, line in zip(parts, cells, strict=True):
+            lines.append("".join(f"<td>{cell}</td>" for cell in (escape(part.label), *line)))
+        table = "".join(f"<tr>{line}</tr>" for line in lines)
         title = escape("\n".join(repr(self).split("\n")[:2]))
-        change = self.change() if lines else ""
-        shown = table.to_html(index=False, na_rep="", float_format="{:+.3f}".format)
-        return f"<pre>{title}</pre>{shown}{change and f'<p>{escape(change)}</p>'}"
+        change = self.change() if parts else ""
+        return f"<pre>{title}</pre><table>{table}</table>{change and f'<p>{escape(change)}</p>'}"
 
     def __repr__(self) -> str:
         """The sizes, and the strongest contributions of the first row."""

@@ -73,7 +73,7 @@ def test_a_diagnosis_is_what_arviz_says(kind, request, key, capsys):
     else:
         draws = request.getfixturevalue("draws")
     found = diagnose(draws, **NAMES)
-    arviz, posterior = library(), to_arviz(draws, **NAMES)["posterior"]
+    arviz, posterior = library("a test"), to_arviz(draws, **NAMES)["posterior"]
     tables = arviz.rhat(posterior), arviz.ess(posterior), arviz.ess(posterior, method="tail")
     for worst, table, extreme in zip(found[:3], tables, (np.max, np.min, np.min), strict=True):
         assert worst.value == pytest.approx(extreme([extreme(table[s].values) for s in table.data_vars]))

@@ -71,7 +71,7 @@ def fit_nuts(
         num_samples: Draws per chain.
         num_warmup: Draws per chain in which the sampler adapts; they are discarded.
         num_chains: The number of chains; several are needed to see whether they agree.
-        progress_bar: Show progress.
+        progress_bar: Show progress on stderr if that is a terminal.
 
     Warns:
         UserWarning: if R-hat exceeds 1.01, the effective sample size is below 400, transitions diverged, or two or more

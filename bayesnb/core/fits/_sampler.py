@@ -21,6 +21,7 @@ from jax.flatten_util import ravel_pytree
 from numpyro.infer import init_to_median, init_to_value
 from numpyro.infer.hmc import hmc
 from numpyro.infer.util import ParamInfo, constrain_fn, initialize_model, potential_energy
+from tqdm import tqdm
 
 from bayesnb.compute.arrays._placement import Array, allow_promotion, to_host
 from bayesnb.core.model._naive_bayes import Sites
@@ -61,9 +62,6 @@ def sample(
     sites left out start at random. If it is None, chains start at the median of a few draws from the prior. The rest is
     as in ``fit_nuts``. ValueError if no initial point with finite density is found.
     """
-    from rich.console import Console
-    from rich.progress import Progress
-
     data, total = jax.device_put(data), num_warmup + num_samples
     init, transition = _kernel(target, num_warmup)
     state, draws, sites = _begin(target, init, data, key, start, num_samples, num_chains)
@@ -73,12 +71,12 @@ def sample(
             "values. Use wider priors."
         )
     step = -(-total // 50) if progress_bar else total  # the bar is updated 50 times
-    with Progress(console=Console(stderr=True), disable=not progress_bar) as progress:
-        task = progress.add_task("compiling", total=total)
+    with tqdm(desc="compiling", total=total, disable=None if progress_bar else True) as bar:  # on a terminal alone
         for first in range(-num_warmup, num_samples, step):
             last = min(first + step, num_samples)
             state, draws = jax.block_until_ready(_advance(transition, state, draws, (data, sites), first, last))
-            progress.update(task, completed=num_warmup + last, description="warm-up" if last < 0 else "sampling")
+            bar.set_description("warm-up" if last < 0 else "sampling", refresh=False)
+            bar.update(last - first)
     return to_host(_constrain(target, data, draws, sites, num_chains))
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._cells import is_sparse
@@ -43,10 +42,13 @@ def part_of_classes(num_rows: int, class_counts: Array, num_powers: int) -> Arra
     return np.maximum(np.ceil(size * class_counts / class_counts.sum()), least).astype(int)
 
 
-def number_rows(rows: LabelledRows) -> pd.MultiIndex:
-    """The class, the hash and the weight of each row, and the number of those before it that have the same."""
-    found = pd.DataFrame({"y": rows.labels.y, "hash": hash_rows(rows), "weight": rows.weight()})
-    return pd.MultiIndex.from_frame(found.assign(number=found.groupby([*found.columns]).cumcount()))
+def number_rows(rows: LabelledRows) -> Array:
+    """The class, the hash and the weight of each row, and the number of those before it that have the same, [N]."""
+    columns = rows.labels.y, hash_rows(rows), rows.weight()
+    order, first = _sort(*columns)
+    number = np.empty(len(order), int)
+    number[order] = np.arange(len(order)) - np.flatnonzero(first)[np.cumsum(first) - 1]
+    return np.rec.fromarrays([*columns, number])
 
 
 def choose_part(rows: LabelledRows, most: Array | None) -> LabelledRows:
@@ -60,15 +62,20 @@ def choose_part(rows: LabelledRows, most: Array | None) -> LabelledRows:
 
 def lowest_hashes(y: Array, hashes: Array, weight: Array, most: Array) -> tuple[Array, Array]:
     """The rows of each class with so many of the lowest hashes, each once, and the weights of the rows equal to it."""
-    order = np.lexsort((hashes, y))
-    sorted_y, sorted_hashes = y[order], hashes[order]
-    first = np.ones(len(y), bool)  # of equal rows
-    first[1:] = (sorted_y[1:] != sorted_y[:-1]) | (sorted_hashes[1:] != sorted_hashes[:-1])
-    places, of_class = np.flatnonzero(first), sorted_y[first]
+    order, first = _sort(y, hashes)
+    places, of_class = np.flatnonzero(first), y[order][first]
     number = np.arange(len(places)) - np.searchsorted(of_class, of_class)  # among the distinct rows of its class
     kept = number < np.asarray(most)[of_class]
     sums = np.add.reduceat(weight[order], places) if len(places) else weight
     return order[places[kept]], sums[kept]
+
+
+def _sort(*columns: Array) -> tuple[Array, Array]:
+    """The order of rows by these columns, [N], and which of them are the first of equal ones."""
+    order = np.lexsort(columns[::-1])
+    first = np.ones(len(order), bool)
+    first[1:] = np.any([column[order][1:] != column[order][:-1] for column in columns], axis=0)
+    return order, first
 
 
 def hash_rows(rows: LabelledRows) -> Array:
@@ -83,10 +90,23 @@ def _add_hashes(hashes: Array, x: Array) -> Array:
     """The hashes [N] of the blocks before, and of the cells of a block."""
     if is_sparse(x):
         cells = x.tocoo()
-        own = pd.util.hash_array(cells.data.astype(np.float64)) * ODD + pd.util.hash_array(cells.col.astype(np.uint64))
+        own = _hash_numbers(cells.data) * ODD + _mix(cells.col.astype(np.uint64))
         found = np.zeros(len(hashes), np.uint64)
-        np.add.at(found, cells.row, np.where(cells.data == 0, np.uint64(0), pd.util.hash_array(own)))
+        np.add.at(found, cells.row, np.where(cells.data == 0, np.uint64(0), _mix(own)))
         return hashes * ODD + found
     for column in np.reshape(x, (len(hashes), -1)).T:
-        hashes = hashes * ODD + pd.util.hash_array(column.astype(np.float64) + 0.0)  # -0.0 is 0.0
+        hashes = hashes * ODD + _hash_numbers(column)
     return hashes
+
+
+def _hash_numbers(x: Array) -> Array:
+    """A hash of each number [N], by its bits; that of -0.0 is that of 0.0, and NaNs are equal."""
+    numbers = x.astype(np.float64)
+    return _mix(np.where(np.isnan(numbers), np.nan, numbers + 0.0).view(np.uint64))
+
+
+def _mix(bits: Array) -> Array:
+    """Each bit of 64 changes all others: splitmix64's last steps, as pandas has them."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+    return bits

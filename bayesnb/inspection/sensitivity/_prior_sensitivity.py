@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import field, replace
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pandas as pd
 
 from bayesnb.compute.arrays._compute import compute, compute_in_threads, compute_rows, interpret
+from bayesnb.compute.arrays._extras import needed_by
 from bayesnb.compute.arrays._placement import Node, promote_dtypes, pytree
 from bayesnb.compute.arrays._typing import Array, Rows
 from bayesnb.core.fits._empirical import EmpiricalPosterior
@@ -32,8 +33,13 @@ from bayesnb.inspection.sensitivity._power_scaling import (
     scale_prior,
 )
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 THRESHOLD = 0.05
 """From which ArviZ and priorsense call a parameter sensitive."""
+
+COLUMNS = ("site", "class", "entry", "prior", "likelihood", "diagnosis")
 
 FEW = 1 << 14
 """Hyperparameters below which numpy is done before XLA has compiled."""
@@ -50,9 +56,9 @@ class PriorSensitivity(Node):
         >>> model = nb.NaiveBayes(nb.Bernoulli(a=20.0, b=2.0), class_probs=[0.5, 0.5])  # expects ones
         >>> post = nb.fit_posterior(model, [[1]] * 3 + [[0]] * 7 + [[1]] * 9, [0] * 10 + [1] * 9)
         >>> print(nb.prior_sensitivity(post))
-           site class entry  prior  likelihood           diagnosis
-        x_probs     0  x[0]  0.353       0.272 prior-data conflict
-        x_probs     1  x[0]  0.119       0.130 prior-data conflict
+           site class entry prior likelihood           diagnosis
+        x_probs     0  x[0] 0.353      0.272 prior-data conflict
+        x_probs     1  x[0] 0.119      0.130 prior-data conflict
     """
 
     prior: dict[str, Array]
@@ -60,9 +66,8 @@ class PriorSensitivity(Node):
     classes: tuple[str, ...] = field(metadata={"static": True})
     entries: tuple[tuple[str, tuple[str, ...]], ...] = field(metadata={"static": True})
 
-    def frame(self) -> pd.DataFrame:
-        """A row for each parameter: its site, class, entry, both numbers and what ArviZ says of them."""
-        rows = []
+    def rows(self) -> Iterator[tuple[str, str, str, float, float, str]]:
+        """For each parameter its site, class, entry, both numbers and what ArviZ says of them."""
         for site, entries in self.entries:
             prior, likelihood = (np.asarray(table[site]) for table in (self.prior, self.likelihood))
             for (k, *place), one in np.ndenumerate(prior):
@@ -70,11 +75,18 @@ class PriorSensitivity(Node):
                 # a parameter that all classes share has one row
                 of = self.classes[k] if len(prior) == len(self.classes) else ""
                 said = "" if one < THRESHOLD else "strong prior" if other < THRESHOLD else "prior-data conflict"
-                rows.append((site, of, entries[place[0]] if place else "", one, other, said))
-        return pd.DataFrame(rows, columns=["site", "class", "entry", "prior", "likelihood", "diagnosis"])
+                yield site, of, entries[place[0]] if place else "", float(one), float(other), said
+
+    def frame(self) -> pd.DataFrame:
+        """The ``rows`` as a frame; it needs pandas."""
+        with needed_by("PriorSensitivity.frame"):
+            import pandas as pd
+        return pd.DataFrame(self.rows(), columns=list(COLUMNS))
 
     def __str__(self) -> str:
-        return self.frame().round(3).to_string(index=False)
+        lines = [COLUMNS, *((*words, f"{one:.3f}", f"{other:.3f}", said) for *words, one, other, said in self.rows())]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(" ".join(map(str.rjust, line, widths)) for line in lines)
 
 
 def prior_sensitivity(

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._cells import is_sparse
@@ -158,8 +157,8 @@ def _folds(exact: Posterior, rows: LabelledRows) -> list[Array]:
     total = max(rows.num_rows, exact.statistics.class_counts.sum())  # equal rows may be one of a weight
     if not rows.num_rows or total > limits.FEW_ROWS:
         return []
-    equal = pd.DataFrame({"y": rows.labels.y, "hash": hash_rows(rows)}).groupby(["y", "hash"]).ngroup()
-    fold_of = equal.to_numpy() % NUM_FOLDS  # classes one after the other, so that each is in all folds
+    _, equal = np.unique(np.rec.fromarrays([rows.labels.y, hash_rows(rows)]), return_inverse=True)
+    fold_of = equal % NUM_FOLDS  # classes one after the other, so that each is in all folds
     return [fold_of == fold for fold in np.unique(fold_of)]
 
 

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from tqdm import tqdm
+
 from bayesnb.compute.arrays import _limits as limits
 
 Advance = Callable[[float, int], None]
@@ -29,10 +31,6 @@ def progress(work: str, total: float | None, *, wanted: bool, rows: int = 0, uni
         rows: The number of rows that earlier work has read.
         unit: What is counted instead of rows.
     """
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True, highlight=False)
     begun = last = time.monotonic()
     first = rows
 
@@ -43,16 +41,20 @@ def progress(work: str, total: float | None, *, wanted: bool, rows: int = 0, uni
     def advance(done: float, now: int) -> None:
         nonlocal rows, last
         rows = now
-        bar.update(task, completed=done, description=f"{rows:,} {unit}")
+        bar.set_description_str(f"{rows:,} {unit}", refresh=False)
+        bar.update(done - bar.n)
         if time.monotonic() - last >= limits.LOG_SECONDS:
             last = time.monotonic()
             say(f", {done / total:.0%}" if total and done else "")  # a stream has no end yet
 
-    with Progress(console=console, transient=True, disable=not (wanted and console.is_terminal)) as bar:
-        task = bar.add_task(work, total=total)
+    form = "{desc} {bar}{percentage:4.0f}% {remaining}" if total else "{desc} {elapsed}"
+    how = {"miniters": 0, "leave": False, "bar_format": form, "disable": None if wanted else True}
+    with tqdm(desc=work, total=total, **how) as bar:
         try:
             yield advance
         except BaseException:
             say("; stopped")
             raise
+        finally:
+            bar.refresh()
         say("; done")

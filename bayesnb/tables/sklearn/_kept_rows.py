@@ -56,7 +56,7 @@ class KeptRows:
     def without(self, batch: Self) -> Self:
         """These rows without those of a batch: rows of the same weight, and else some of the weight of equal rows."""
         ours, theirs = number_rows(self.rows), number_rows(batch.rows)
-        left, rest = self.rows.select(~ours.isin(theirs)), batch.rows.select(~theirs.isin(ours))
+        left, rest = self.rows.select(~np.isin(ours, theirs)), batch.rows.select(~np.isin(theirs, ours))
         if not rest.num_rows:
             return replace(self, rows=left)
         taken = replace(rest, labels=rest.labels._replace(weight=-rest.weight()))

@@ -1,6 +1,7 @@
 """The compiled sampler serves every call of one shape: nothing is compiled anew, and nothing of the data is kept."""
 
 import gc
+import sys
 import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -74,9 +75,12 @@ def test_other_data_of_the_same_shape(compiled):
 
 
 @pytest.mark.slow
-def test_the_progress_bar_compiles_nothing_and_changes_no_draw(compiled, capsys):
+def test_the_progress_bar_compiles_nothing_and_changes_no_draw(compiled, capsys, monkeypatch):
     plain = sample(MODEL, FEW)
     compiled.clear()
+    sample(MODEL, FEW, progress_bar=True)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     shown = sample(MODEL, FEW, progress_bar=True)
     assert not compiled
     assert "100%" in capsys.readouterr().err

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.primitives.sums import Labels
 from bayesnb.core.rows._labelled_rows import LabelledRows
-from bayesnb.core.rows._part import choose_part, part_of_classes, part_size
+from bayesnb.core.rows._part import choose_part, hash_rows, number_rows, part_of_classes, part_size
 
 N, K = 300, 3
 MOST = np.array([20, 30, 200])
@@ -87,6 +87,27 @@ def test_stored_zeros_are_no_cells():
     assert_array_equal(stored.toarray(), dense)
     part = choose_part(rows_of({"x": stored}, np.zeros(3, int)), np.full(3, 3))
     assert_array_equal(np.sort(part.weight()), [1.0, 2.0])
+
+
+def test_hashes_are_those_of_pandas(rng):
+    """And depend on the numbers alone, not on how they lie in memory."""
+    pd = pytest.importorskip("pandas")
+    x = np.r_[rng.normal(size=50) * 1e9, np.inf, -np.inf, 5e-324, 0.0]
+    y = np.zeros(len(x), int)
+    expected = pd.util.hash_array(x)
+    for given in (x, x.astype(">f8"), np.repeat(x, 2)[::2], -0.0 + np.where(x == 0, -0.0, x)):
+        assert_array_equal(hash_rows(rows_of({"x": given[:, None]}, y)), expected)
+    of_sign = np.array([np.nan, -np.nan, np.float64(np.uint64(0x7FF8000000000123).view(np.float64))])
+    assert len(set(hash_rows(rows_of({"x": of_sign[:, None]}, y[:3])))) == 1
+
+
+def test_equal_rows_are_numbered(rows, rng):
+    times = rng.integers(1, 4, N)
+    found = number_rows(rows.select(np.repeat(np.arange(N), times)))
+    assert len({one.tobytes() for one in found}) == times.sum()
+    assert_array_equal(found["f3"], np.concatenate([np.arange(time) for time in times]))
+    assert np.isin(number_rows(rows), found).all()
+    assert np.isin(found, number_rows(rows)).sum() == N
 
 
 def test_how_many_rows():
