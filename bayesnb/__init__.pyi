@@ -43,6 +43,9 @@ from .core.rows._model_statistics import discount as discount
 from .core.rows._model_statistics import merge as merge
 from .core.rows._model_statistics import subtract as subtract
 from .core.rows._sufficient_statistics import sufficient_statistics as sufficient_statistics
+from .core.storage._results import StorageError as StorageError
+from .core.storage._results import load as load
+from .core.storage._results import save as save
 from .inspection._arviz import to_arviz as to_arviz
 from .inspection._compare_evidence import compare_evidence as compare_evidence
 from .inspection._dependence import dependence as dependence
@@ -78,9 +81,6 @@ from .tables.files._table_schema import no_rows as no_rows
 from .tables.files.sources._source import StreamError as StreamError
 from .tables.files.storage._export import export as export
 from .tables.files.storage._exported import load_exported as load_exported
-from .tables.files.storage._results import StorageError as StorageError
-from .tables.files.storage._results import load as load
-from .tables.files.storage._results import save as save
 from .tables.frames._summaries import infer_likelihoods as infer_likelihoods
 from .tables.sklearn._estimator import NaiveBayesClassifier as NaiveBayesClassifier
 

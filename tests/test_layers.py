@@ -240,8 +240,8 @@ ASKING = {
     "core.results._generate", "core.results._intervals", "core.rows._arguments", "core.rows._checks",
     "core.rows._labelled_rows", "core.rows._model_statistics", "core.rows._sufficient_statistics",
     "learned.forests._posterior", "learned.validation._leave_one_out", "learned.validation._temper",
-    "recognition._observed_rows", "recognition._user_program", "tables.files.storage._encoding",
-    "tables.files.storage._export", "tables.files.storage._exported", "tables.files.storage._results",
+    "core.storage._encoding", "core.storage._results", "recognition._observed_rows", "recognition._user_program",
+    "tables.files.storage._export", "tables.files.storage._exported",
     "tables.frames._classes", "tables.frames._series", "tables.sklearn._rows",
 }  # fmt: skip
 """The files outside that still ask: edges where users' arrays come in, and bodies for numpy rows. None is added."""

@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import bayesnb as nb
-from bayesnb.tables.files.storage import _tensors as tensors
+from bayesnb.core.storage import _tensors as tensors
 from tests.fuzz.laws import adds_up, sane
 from tests.fuzz.sentences import answer
 

@@ -70,11 +70,11 @@ def fit(
       bayesnb fit mails.csv --as message=words --save mails.model
       bayesnb fit wine --method averaged --save wine.model
     """
+    from bayesnb.core.storage._results import save
     from bayesnb.tables.files._description import describe
     from bayesnb.tables.files._fit_table import fit_described
     from bayesnb.tables.files._progress import progress
     from bayesnb.tables.files.sources._paths import open_data
-    from bayesnb.tables.files.storage._results import save
     from bayesnb.tables.frames._series import DataError
     from bayesnb.tables.sklearn._settings import require
 
@@ -237,7 +237,7 @@ def _costs(path: Path, labels: dict[str, Any]) -> Any:
 
 
 def _load(path: str) -> NaiveBayesClassifier:
-    from bayesnb.tables.files.storage._results import load
+    from bayesnb.core.storage._results import load
     from bayesnb.tables.frames._series import DataError
     from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
 
@@ -249,7 +249,7 @@ def _load(path: str) -> NaiveBayesClassifier:
 
 def _require_writable(path: Path, *given: str) -> None:
     """Raise DataError if the path is also one of ``given``, is not a regular file, or is not writable."""
-    from bayesnb.tables.files._whole_file import require_file
+    from bayesnb.core.storage._whole_file import require_file
     from bayesnb.tables.frames._series import DataError
 
     if any(_same(path, Path(one)) for one in given):

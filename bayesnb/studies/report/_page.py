@@ -17,13 +17,13 @@ from markupsafe import Markup, escape
 from rich.cells import cell_len, set_cell_size
 
 from bayesnb.compute.arrays import _limits as limits
+from bayesnb.core.storage._whole_file import whole_file
 from bayesnb.inspection._dependence import Dependence
 from bayesnb.plots import STYLES, confidence_shares, dependence, learning_curve, reliability
 from bayesnb.studies.comparison._methods import REFERENCE
 from bayesnb.studies.comparison._metrics import METRICS, NUM_BINS
 from bayesnb.studies.report._comparison import Comparison, numbers_of
 from bayesnb.studies.report._summary import Findings, Summary, capitalise, number, plural, rank, tenths, with_error
-from bayesnb.tables.files._whole_file import whole_file
 from bayesnb.tables.files.sources._csv import line
 
 if TYPE_CHECKING:

@@ -19,13 +19,13 @@ from bayesnb.core.families._views import Views
 from bayesnb.core.rows import _arguments as arguments
 from bayesnb.core.rows._labelled_rows import Specification
 from bayesnb.core.rows._sufficient_statistics import ModelStatistics, sufficient_statistics
+from bayesnb.core.storage import _tensors as tensors
+from bayesnb.core.storage._kinds import rebuild
+from bayesnb.core.storage._whole_file import require_file
 from bayesnb.learned.forests._fit import forest_statistics
 from bayesnb.tables.files._progress import logger
-from bayesnb.tables.files._whole_file import require_file
 from bayesnb.tables.files.sources._source import Position, StreamError
 from bayesnb.tables.files.sources._streams import BlockSource
-from bayesnb.tables.files.storage import _tensors as tensors
-from bayesnb.tables.files.storage._saved_results import check_statistics
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -128,7 +128,7 @@ class Checkpoint:
             if arrays[name].shape != leaf.shape or arrays[name].dtype.kind not in "iuf":
                 raise ValueError(f"{name} must be numbers of the shape {leaf.shape}, got {arrays[name].shape}")
         statistics = jax.tree.unflatten(structure, [arrays[name] for name in wanted])
-        return check_statistics(statistics)
+        return rebuild(statistics)
 
     def save(self, state: StreamState, *, only_if_due: bool = False) -> None:
         """Write the checkpoint, replacing the old one atomically; StreamError if it cannot be written."""

@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesnb.compute.arrays._typing import ArrayLike, ByLabel
 from bayesnb.core.results._decisions import decide
+from bayesnb.core.storage._whole_file import whole_file
 from bayesnb.tables.files._progress import progress
-from bayesnb.tables.files._whole_file import whole_file
 from bayesnb.tables.files.engines._queries import as_lazy
 from bayesnb.tables.files.engines._query_predictions import RECIPE, predict_query
 from bayesnb.tables.files.sources._csv import line

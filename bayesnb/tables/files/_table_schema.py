@@ -22,6 +22,8 @@ from bayesnb.core.rows._checks import num_parts
 from bayesnb.core.rows._labelled_rows import label_rows
 from bayesnb.core.rows._model_statistics import merge_parts
 from bayesnb.core.rows._sufficient_statistics import ModelStatistics, sufficient_statistics
+from bayesnb.core.storage._encoding import Arrays, decode, encode
+from bayesnb.core.storage._results import StorageError, read_format, write_format
 from bayesnb.tables.files._counting import count
 from bayesnb.tables.files._description import Description, decide
 from bayesnb.tables.files._progress import progress
@@ -29,8 +31,6 @@ from bayesnb.tables.files._summarise_table import Asked, RowSample, ask, summari
 from bayesnb.tables.files.sources._paths import KeptFile
 from bayesnb.tables.files.sources._source import Part, Source, row_batch
 from bayesnb.tables.files.sources._tables import open_table
-from bayesnb.tables.files.storage._encoding import Arrays, decode, encode
-from bayesnb.tables.files.storage._results import StorageError, read_format, write_format
 from bayesnb.tables.frames._choices import AUTO
 from bayesnb.tables.frames._series import DataError, listing
 from bayesnb.tables.frames._summaries import Summary, in_python

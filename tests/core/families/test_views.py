@@ -1,7 +1,6 @@
 """Views: several families of one column, each with a power of its own."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import jax
 import numpy as np
@@ -220,17 +219,6 @@ def test_every_door(model, rows, tmp_path):
     refit = nb.fit_posterior(resolved, X[folds != 1], y[folds != 1])
     assert_allclose(table[folds == 1], refit.predict_log_proba(X[folds == 1]), rtol=1e-9)
     assert "NormalScores(), Histogram(cells=8" in repr(post)
-
-
-def test_a_file_of_version_0_1_0_predicts_the_same():
-    X, y = np.c_[np.arange(12) % 5, np.arange(12.0) ** 2], np.arange(12) // 4
-    X[3, 0] = np.nan
-    family = nb.Views(nb.Normal(strength=2.0), nb.NormalScores(), nb.Histogram(cells=4))
-    fit = nb.temper(nb.fit_posterior(nb.NaiveBayes(family), X, y), X, y, per_feature=True)
-    old = nb.load(Path(__file__).parents[2] / "tables/files/storage/of_0_1_0/views.safetensors")
-    assert repr(old) == repr(fit)
-    assert_allclose(old.predict_log_proba(X), fit.predict_log_proba(X), rtol=1e-6)
-    assert_allclose(old.log_evidence, fit.log_evidence, rtol=1e-12)
 
 
 def test_weights_are_repeated_rows_and_the_order_is_free(model, views, rows):

@@ -1,67 +1,21 @@
-"""Forests come back from files to the bit, and what no fit can be is refused."""
-
-from dataclasses import replace
-from pathlib import Path
+"""The posterior over forests: its statistics are all that it knows of the rows."""
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from tests.learned.forests.rows import MODEL, X, Y
-from tests.tables.files.identical import assert_identical, saved
-
-FITS = {
-    "average": lambda: nb.fit_forests(MODEL, X, Y),
-    "aode": lambda: nb.fit_forests(MODEL, X, Y, structure="aode"),
-    "best, tempered": lambda: nb.temper(nb.fit_forests(MODEL, X, Y, structure="best"), X, Y, per_feature=True),
-    "statistics": lambda: nb.fit_forests(MODEL, X, Y).statistics,
-}
 
 
-@pytest.mark.parametrize("kind", FITS)
-def test_every_structure_comes_back_to_the_bit(kind, tmp_path):
-    fit = FITS[kind]()
-    again = nb.load(saved(fit, tmp_path))
-    assert repr(again) == repr(fit)
-    assert_identical(again, fit)
-    if kind != "statistics":
-        assert_array_equal(again.predict_proba(X), fit.predict_proba(X))
-
-
-def test_a_file_of_version_0_1_0_predicts_the_same():
-    old, fit = (
-        nb.load(Path(__file__).parents[2] / "tables/files/storage/of_0_1_0/forest.safetensors"),
-        nb.fit_forests(MODEL, X, Y),
-    )
-    assert_allclose(old.log_joint(X), fit.log_joint(X), rtol=1e-9)
-    assert_allclose(old.edge_probs, fit.edge_probs, rtol=1e-9)
-    assert_allclose(old.log_evidence, fit.log_evidence, rtol=1e-12)
-
-
-def altered():
-    average, best = nb.fit_forests(MODEL, X, Y), nb.fit_forests(MODEL, X, Y, structure="best")
-    flags = nb.fit_forests(nb.NaiveBayes(nb.Bernoulli()), X["flags"], Y).pairs
-    words = nb.fit_posterior(nb.NaiveBayes(nb.Poisson()), X["flags"], Y)
-    counts = average.pairs.categories.counts.copy()
-    counts[0, 0] = -1.0
-    negative = replace(average.pairs, categories=replace(average.pairs.categories, counts=counts))
-    circle = best.parents.copy()
-    circle[:2] = 1, 0
-    return {
-        "pairs must be those of the model's columns": replace(average, pairs=flags),
-        "counts must not be negative": replace(average, pairs=negative),
-        "structure must be one of": replace(average, structure="tree"),
-        "some part of it would change when loaded": replace(best, parents=circle),
-        "power of the forests and the powers of the features belong together": replace(best, power=np.float64(0.5)),
-        "pairs must be those of the model's columns and classes": replace(average, posterior=words, pairs=flags),
-    }
-
-
-def test_what_no_fit_can_be_is_refused(tmp_path):
-    for problem, fit in altered().items():
-        with pytest.raises(nb.StorageError, match=problem):
-            nb.save(fit, tmp_path / "fit")
+@pytest.mark.parametrize("structure", ["average", "best"])
+def test_statistics_of_parts_are_enough(structure):
+    fit = nb.fit_forests(MODEL, X, Y, structure=structure)
+    first, second = ({b: x[rows] for b, x in X.items()} for rows in (slice(0, 7), slice(7, None)))
+    parts = [nb.fit_forests(fit.posterior.prior, x, y).statistics for x, y in ((first, Y[:7]), (second, Y[7:]))]
+    again = nb.fit_forests(fit.posterior.prior, statistics=nb.merge(*parts), structure=structure)
+    assert_allclose(again.predict_proba(X), fit.predict_proba(X), rtol=1e-9)
+    assert np.isfinite(again.log_evidence)
 
 
 @pytest.mark.slow

@@ -1,1 +1,1 @@
-"""Saved results: safetensors for fits, StableHLO for predictions."""
+"""Saved estimators; and predictions in StableHLO."""

@@ -18,9 +18,9 @@ from bayesnb.compute.arrays._placement import is_traced, to_double
 from bayesnb.compute.arrays._typing import Estimator
 from bayesnb.core.results._classifier import Classifier
 from bayesnb.core.rows._checks import num_parts
-from bayesnb.tables.files.storage import _tensors as tensors
+from bayesnb.core.storage import _tensors as tensors
+from bayesnb.core.storage._results import StorageError, Target, is_named, write_content
 from bayesnb.tables.files.storage._exported import FUNCTIONS, KIND, NO_FLATBUFFERS, VERSION
-from bayesnb.tables.files.storage._results import StorageError, Target, is_named, write_content
 
 PLATFORMS = ("cpu", "cuda", "tpu")
 """The default platforms to export for, by JAX's names."""
@@ -154,7 +154,7 @@ def _like_rows(fit: Classifier) -> Any:
 
 def _describe_estimator(estimator: Any, arrays: dict[str, Any]) -> dict[str, Any]:
     """The estimator's columns and labels as JSON, which ``ExportedEstimator`` reads; arrays are added to ``arrays``."""
-    from bayesnb.tables.files.storage._encoding import encode
+    from bayesnb.core.storage._encoding import encode
     from bayesnb.tables.frames._schema import Schema
 
     schema, classes = estimator.schema_, estimator.classes_

@@ -20,7 +20,7 @@ from bayesnb.compute.arrays._loops import require_jax
 from bayesnb.compute.arrays._placement import on_host, pad_rows
 from bayesnb.compute.arrays._typing import Array, Rows, Table
 from bayesnb.compute.numerics._log_prob import logsumexp
-from bayesnb.tables.files.storage._results import Source, StorageError, is_named, name_of, read_format
+from bayesnb.core.storage._results import Source, StorageError, is_named, name_of, read_format
 from bayesnb.tables.frames._columns import Column
 from bayesnb.tables.frames._plain_rows import PlainRows
 
@@ -278,7 +278,7 @@ class ExportedEstimator:
     @cached_property
     def _without_fit(self) -> Any:
         """An estimator with the columns and labels of the file, and the model instead of a fit."""
-        from bayesnb.tables.files.storage._encoding import decode
+        from bayesnb.core.storage._encoding import decode
         from bayesnb.tables.files.storage._saved_estimators import check_schema
         from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
         from bayesnb.tables.sklearn._settings import specification

@@ -6,6 +6,8 @@ import operator
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import scipy.sparse
 
 from bayesnb.compute.arrays import _limits as limits
@@ -13,10 +15,16 @@ from bayesnb.compute.arrays._cells import is_sparse
 from bayesnb.compute.primitives.sums import Labels
 from bayesnb.core.rows._labelled_rows import LabelledRows
 from bayesnb.core.rows._model_statistics import check_classes
-from bayesnb.tables.files.storage._saved_results import check_statistics, rebuild, same_result
+from bayesnb.core.storage._encoding import require_types
+from bayesnb.core.storage._kinds import Kind, rebuild, store, store_parts
+from bayesnb.core.storage._saved_results import check_statistics, same_result
+from bayesnb.tables.files._summarise_table import RowSample
 from bayesnb.tables.frames._blocks import AnySchema, BlocksSchema
 from bayesnb.tables.frames._columns import KINDS, SKIP, Column
-from bayesnb.tables.frames._words import WordColumn, vectorizer_of
+from bayesnb.tables.frames._schema import Schema
+from bayesnb.tables.frames._summaries import Summary
+from bayesnb.tables.frames._texts import Texts
+from bayesnb.tables.frames._words import Vectorizer, WordColumn, make, plain_params, vectorizer_of
 from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
 from bayesnb.tables.sklearn._kept_rows import KeptRows
 from bayesnb.tables.sklearn._settings import has_views, require, require_dependence, require_temper, specification
@@ -30,8 +38,40 @@ columns, whether classes were declared, from how many rows powers were learned, 
 that ``partial_fit`` keeps stand apart, if at all."""
 
 
-@rebuild.register
-def _(estimator: NaiveBayesClassifier) -> Any:
+def _write_arrow(value: Any) -> list[Any]:
+    table, sink = value if isinstance(value, pa.Table) else pa.table({"": value}), pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return [isinstance(value, pa.Table), np.frombuffer(sink.getvalue(), np.uint8)]
+
+
+def _read_arrow(is_table: bool, content: Any) -> Any:
+    table = pa.ipc.open_stream(content.tobytes()).read_all()
+    table.validate(full=True)
+    return table if is_table else table.column(0).combine_chunks()
+
+
+def _write_estimator(estimator: NaiveBayesClassifier) -> list[Any]:
+    learned = {name: getattr(estimator, name) for name in LEARNED if hasattr(estimator, name)}
+    if "fit_" not in learned:
+        raise ValueError("it has not been fitted")
+    if type(estimator) is not NaiveBayesClassifier:
+        raise ValueError("a class derived from NaiveBayesClassifier has no file: give a NaiveBayesClassifier")
+    estimator.require_prior_of_fit()
+    return [estimator.get_params(deep=False), learned]
+
+
+def _read_estimator(params: dict[str, Any], learned: dict[str, Any]) -> NaiveBayesClassifier:
+    if not set(LEARNED[:4]) <= set(learned) <= set(LEARNED):
+        raise ValueError(f"an estimator has the attributes {', '.join(LEARNED)}, got {', '.join(learned)}")
+    require_types("NaiveBayesClassifier", NaiveBayesClassifier, learned)
+    estimator = NaiveBayesClassifier(**params)
+    estimator.__dict__.update(learned, prior_of_fit_=estimator.class_prior)
+    estimator.n_features_in_ = len(estimator.schema_.names)
+    return estimator
+
+
+def _check_estimator(estimator: NaiveBayesClassifier) -> Any:
     require(estimator.method, estimator.smoothing)
     require_temper(estimator.temper, estimator.method)
     require_dependence(estimator.dependence, estimator.method, estimator.temper)
@@ -133,3 +173,24 @@ def _check_column(column: Column, *, named: bool) -> None:
         raise ValueError(f"values of column {column.name!r} must be texts or numbers, as its cells are, got {values!r}")
     if not all(map(operator.lt, values, values[1:])) or (kind == "bernoulli" and len(values) != 2):
         raise ValueError(f"values of column {column.name!r} must be different, and in order, got {values!r}")
+
+
+store_parts(Schema, BlocksSchema, Column, WordColumn, Summary, Texts, RowSample)
+store(
+    Kind("index", pd.Index, write=pd.Index.to_numpy, read=pd.Index),
+    Kind("arrow", pa.Array | pa.Table, write=_write_arrow, read=_read_arrow),
+    Kind(
+        "vectorizer",
+        Vectorizer,
+        write=lambda one: [type(one).__name__, plain_params(one)],
+        read=lambda name, params: vectorizer_of(make(name, params)),
+    ),
+    Kind(
+        "estimator",
+        NaiveBayesClassifier,
+        check=_check_estimator,
+        write=_write_estimator,
+        read=_read_estimator,
+        rows=(describe_rows, keep_rows),
+    ),
+)

@@ -64,7 +64,7 @@ def die_while_counting(schema: Any, one: str, marker: str, path: str) -> bytes:
 
 def count_in_later_version(schema: Any, path: str) -> bytes:
     """Count as a worker with a later version of the library."""
-    from bayesnb.tables.files.storage import _results
+    from bayesnb.core.storage import _results
 
     known = _results.VERSION
     _results.VERSION = known + 1

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from safetensors.numpy import save_file
 
 import bayesnb as nb
-from bayesnb.tables.files.storage import _tensors as tensors
+from bayesnb.core.storage import _tensors as tensors
 from bayesnb.tables.files.storage._export import PLATFORMS, export
 from bayesnb.tables.files.storage._exported import FUNCTIONS, ExportedClassifier, load_exported
 from tests import cases

@@ -13,7 +13,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.tables.files.storage import _tensors as tensors
+from bayesnb.core.storage import _tensors as tensors
 from tests import cases
 from tests.tables.files.estimators import MADE
 from tests.tables.sklearn.frame_of_every_kind import outcome

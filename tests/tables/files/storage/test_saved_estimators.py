@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.compute.arrays import _limits as limits
-from bayesnb.tables.files.storage import _tensors as tensors
+from bayesnb.core.storage import _tensors as tensors
 from bayesnb.tables.files.storage._saved_estimators import check_schema
 from bayesnb.tables.frames._blocks import BlocksSchema
 from bayesnb.tables.frames._columns import Column

@@ -18,10 +18,10 @@ import numpyro.distributions as dist
 
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._cells import LARGEST_CELL
-from bayesnb.compute.arrays._class_table import is_class_table
+from bayesnb.compute.arrays._class_table import ClassTable, is_class_table
 from bayesnb.compute.arrays._compute import compute
 from bayesnb.compute.arrays._placement import allow_promotion, to_double
-from bayesnb.core.families import Histogram, Multinomial, Normal, Views
+from bayesnb.core.families import Histogram, Multinomial, Normal, NormalScores, Views
 from bayesnb.core.families._hyperparameters import values_of
 from bayesnb.core.families.parts._support import require_axes, require_finite_numbers
 from bayesnb.core.fits._averaged import AveragedPosterior, update_both
@@ -38,21 +38,9 @@ from bayesnb.core.results._draws import Draws
 from bayesnb.core.rows import _arguments as arguments
 from bayesnb.core.rows._checks import check_fit, columns_behind, match_statistics
 from bayesnb.core.rows._sufficient_statistics import ModelStatistics, same_sums
-from bayesnb.learned.forests._fit import add_pairs, check_pairs
-from bayesnb.learned.forests._posterior import ForestPosterior, ForestStatistics
-from bayesnb.learned.forests._stacked import COVARIANCES, StackedPosterior
-from bayesnb.learned.forests._structures import STRUCTURES
+from bayesnb.core.storage._kinds import rebuild, store_parts, store_results
 
-EFFECTS: Mapping[type, tuple[str, ...]] = {
-    StackedPosterior: ("model", "parents", "segments"), Posterior: ("model",), AveragedPosterior: ("pooled",),
-    ForestPosterior: ("parents", "segments"),
-}  # fmt: skip
-"""Fields that follow from the others, and are not stored."""
-
-
-def effects_of(cls: type) -> tuple[str, ...]:
-    """The names of the ``EFFECTS`` among the fields of a class."""
-    return next((names for kind, names in EFFECTS.items() if issubclass(cls, kind)), ())
+store_parts(NormalScores, ClassTable)
 
 
 def kept_beside(result: Any) -> dict[str, Any]:
@@ -96,13 +84,7 @@ def same_result(one: Any, other: Any, *, bits: bool = False) -> bool:
     return str(structure) == str(wanted) and all(map(are_alike, leaves, others))
 
 
-@singledispatch
-def rebuild(result: Any) -> Any:
-    """The result from its stored parts; ValueError, naming the part, unless a fit or a user could have made them."""
-    raise ValueError(f"a {type(result).__name__} is not a result")
-
-
-@rebuild.register(NaiveBayes)
+@store_results(NaiveBayes)
 def check_model(model: NaiveBayes) -> NaiveBayes:
     """The model; ValueError unless it is one that a user could define, or that data could resolve."""
     families: Mapping[str, Any] = model.families
@@ -204,9 +186,9 @@ def _clip(value: np.ndarray[Any, Any], letters: str) -> np.ndarray[Any, Any]:
     return np.where((size > 0) & np.isfinite(size), np.sign(value) * np.clip(size, 1 / most, most), value)
 
 
-@rebuild.register(ModelStatistics)
-def check_statistics(statistics: ModelStatistics, model: NaiveBayes | None = None) -> ModelStatistics:
-    """The statistics; ValueError unless they are possible for some rows (of the model, if given)."""
+@store_results(ModelStatistics)
+def check_sums(statistics: ModelStatistics) -> ModelStatistics:
+    """The statistics; ValueError unless they are possible for some rows."""
     counts = statistics.class_counts
     require_axes("statistics", {"class_counts": counts}, (("class_counts", "K"),), {"K": np.size(counts)})
     if not ((np.asarray(counts) >= 0) & np.isfinite(np.asarray(counts, np.float64))).all():
@@ -214,17 +196,19 @@ def check_statistics(statistics: ModelStatistics, model: NaiveBayes | None = Non
     statistics.named(statistics.classes)  # checks the labels
     for name, of_block in statistics.blocks.items():
         of_block.check(name, len(counts))
-    if isinstance(statistics, ForestStatistics):
-        statistics.pairs.check()
-    if model is not None:
-        match_statistics(model.families, model.num_classes, model.resolved, statistics)
-        for name, columns in model.columns.items():
-            if columns not in (None, found := columns_behind(model.families[name], statistics.blocks[name])):
-                raise ValueError(f"block {name!r} has {columns} columns in the model and {found} in the statistics")
     return statistics
 
 
-@rebuild.register
+def check_statistics(statistics: ModelStatistics, model: NaiveBayes) -> None:
+    """ValueError unless the statistics are possible for some rows of the model."""
+    rebuild(statistics)
+    match_statistics(model.families, model.num_classes, model.resolved, statistics)
+    for name, columns in model.columns.items():
+        if columns not in (None, found := columns_behind(model.families[name], statistics.blocks[name])):
+            raise ValueError(f"block {name!r} has {columns} columns in the model and {found} in the statistics")
+
+
+@store_results(PointEstimate, EMEstimate)
 def _(result: PointEstimate) -> Any:
     check_model(result.model)
     arguments.check_params(result.model, _numbers("params", result.params))
@@ -235,8 +219,9 @@ def _(result: PointEstimate) -> Any:
     return result
 
 
-@rebuild.register
-def _(result: Posterior) -> Any:
+@store_results(Posterior, EmpiricalPosterior, effects=("model",))
+def check_posterior(result: Posterior) -> Any:
+    """The posterior with its model; ValueError unless it is that of its prior and statistics."""
     prior, given, probs = check_model(result.prior), result.model, vars(result).get("class_probs")
     if not prior.resolved:
         raise ValueError("the prior of a posterior must be resolved, with the columns of each block")
@@ -256,7 +241,7 @@ def _(result: Posterior) -> Any:
     return replace(result, model=model if given is None else given)
 
 
-@rebuild.register
+@store_results(AveragedPosterior, effects=("pooled",))
 def _(result: AveragedPosterior) -> Any:
     posterior = rebuild(result.posterior)
     log_odds, sizes = _numbers("log_odds", result.log_odds), posterior.model.columns
@@ -269,50 +254,7 @@ def _(result: AveragedPosterior) -> Any:
     return replace(result, posterior=posterior, pooled=pooled)
 
 
-@rebuild.register
-def _(result: ForestPosterior) -> Any:
-    posterior, power = rebuild(result.posterior), result.power
-    _check_forest(result.structure, 1.0 if power is None else power)
-    check_pairs(posterior, result.pairs, result.apart)
-    if power is not None and posterior.powers is None:
-        raise ValueError("the power of the forests and the powers of the features belong together")
-    return replace(add_pairs(posterior, result.pairs, result.structure, result.apart), power=power)
-
-
-@rebuild.register
-def _(result: StackedPosterior) -> Any:
-    posterior = rebuild.dispatch(Posterior)(result)
-    alone, shares = Posterior(posterior.prior, posterior.model, posterior.statistics, posterior.powers), result.shares
-    for structure, (powers, power) in zip(result.structures, result.forest_powers, strict=True):
-        _check_forest(structure, power)
-        rebuild(replace(alone, powers=powers))
-    if not (np.shape(shares) == (len(result.parts),) and np.min(shares) >= 0 and abs(np.sum(shares) - 1) < 1e-6):
-        raise ValueError(f"shares must be {len(result.parts)} probabilities, got shape {np.shape(shares)}")
-    if np.shape(result.log_losses) != (len(result.parts) + 1,):
-        raise ValueError(f"log_losses must be {len(result.parts) + 1} numbers, got shape {np.shape(result.log_losses)}")
-    normals = {name: rebuild(one) for name, one in result.normals.items()}
-    sizes = {(*one.prior.columns.items(), one.prior.num_classes) for one in (alone, *normals.values())}
-    if not normals.keys() <= COVARIANCES.keys() or len(sizes) > 1:
-        raise ValueError(f"normals must be fits of the same columns and classes by {[*COVARIANCES]}, got {normals!r}")
-    posterior = replace(posterior, normals=normals, parents=None, segments=())
-    if (result.pairs is None) == bool(result.structures):
-        raise ValueError(f"pairs and structures belong together, got structures {result.structures}")
-    if result.pairs is None:
-        return posterior
-    check_pairs(alone, result.pairs, result.apart)
-    structure = "best" if "best" in result.structures else "aode"
-    forest = add_pairs(alone, result.pairs, structure, result.apart)
-    return replace(posterior, parents=forest.parents, segments=forest.segments)
-
-
-def _check_forest(structure: Any, power: Any) -> None:
-    if structure not in STRUCTURES:
-        raise ValueError(f"structure must be one of {list(STRUCTURES)}, got {structure!r}")
-    if not (np.ndim(power) == 0 and 0 <= float(power) < np.inf):
-        raise ValueError(f"power must be one number, finite and not negative, got {power!r}")
-
-
-@rebuild.register
+@store_results(Draws, HierarchicalDraws)
 def _(result: Draws) -> Any:
     check_model(result.model)
     extra = {}
@@ -334,7 +276,7 @@ def _(result: Draws) -> Any:
     return result
 
 
-@rebuild.register
+@store_results(Bootstrap)
 def _(result: Bootstrap) -> Any:
     rebuild(result.estimate)
     params = _numbers("params", result.params)
@@ -356,7 +298,7 @@ def _check_draws(model: NaiveBayes, params: Mapping[str, Any]) -> int:
     return num_draws
 
 
-@rebuild.register
+@store_results(MultiLabel)
 def _(result: MultiLabel) -> Any:
     fits = MultiLabel(to_double(result.fits))
     sizes = {np.shape(leaf)[:1] for leaf in jax.tree.leaves(fits)}

@@ -8,10 +8,10 @@ import pytest
 import bayesnb as nb
 from bayesnb.compute.arrays._placement import pytree
 from bayesnb.core.families.parts._statistics import Statistics
+from bayesnb.core.storage import _saved_results as saved_results
+from bayesnb.core.storage import _tensors as tensors
+from bayesnb.core.storage._kinds import rebuild
 from bayesnb.tables.files.sources._source import StreamError
-from bayesnb.tables.files.storage import _saved_results as saved_results
-from bayesnb.tables.files.storage import _tensors as tensors
-from bayesnb.tables.files.storage._saved_results import check_statistics
 from tests import cases
 from tests.altered import alterations
 from tests.tables.files.streams import blocks_of
@@ -175,7 +175,7 @@ class OwnStatistics(Statistics):
 
 
 def test_statistics_of_a_family_of_ones_own_are_not_checked():
-    check_statistics(nb.sufficient_statistics(MODEL, X, Y).with_block("x", OwnStatistics(np.full((2, 3), -1.0))))
+    rebuild(nb.sufficient_statistics(MODEL, X, Y).with_block("x", OwnStatistics(np.full((2, 3), -1.0))))
 
 
 def test_statistics_of_no_rows(tmp_path):

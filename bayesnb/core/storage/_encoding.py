@@ -1,7 +1,7 @@
 """Convert results to JSON and arrays, and back: only names and numbers, so reading a file runs no code from it.
 
 A node is encoded as the name and the fields of its class, an array as the key of a tensor. Allowed classes are those
-listed here, all families defined so far, and NumPyro's distributions, which may be priors of a model.
+of ``KINDS``, all families defined so far, and NumPyro's distributions, which may be priors of a model.
 """
 
 from __future__ import annotations
@@ -17,50 +17,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
-import pandas as pd
-import pyarrow as pa
 from numpyro.distributions.transforms import AffineTransform
 
 from bayesnb.compute.arrays._class_table import ClassTable
 from bayesnb.compute.arrays._placement import allow_promotion, fields_of
-from bayesnb.core.families import Family, NormalScores
+from bayesnb.core.families import Family
 from bayesnb.core.families.parts._statistics import Statistics
-from bayesnb.core.fits._averaged import AveragedPosterior
-from bayesnb.core.fits._bootstrap import Bootstrap
-from bayesnb.core.fits._em import EMEstimate
-from bayesnb.core.fits._empirical import EmpiricalPosterior
-from bayesnb.core.fits._multilabel import MultiLabel
-from bayesnb.core.fits._nuts import HierarchicalDraws
 from bayesnb.core.model._links import TRANSFORMS, ChangedDistribution, Part, Positions, name_of
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.model._spelling import Cells, Site, Spelling
-from bayesnb.core.results._classifier import Classifier, PointEstimate, Posterior
-from bayesnb.core.results._draws import Draws
-from bayesnb.core.rows._sufficient_statistics import ModelStatistics
-from bayesnb.learned.forests._pairs import JointStatistics, PairStatistics
-from bayesnb.learned.forests._posterior import ForestPosterior, ForestStatistics
-from bayesnb.learned.forests._stacked import StackedPosterior
-from bayesnb.tables.files._summarise_table import RowSample
-from bayesnb.tables.files.storage._saved_estimators import LEARNED
-from bayesnb.tables.files.storage._saved_results import effects_of, kept_beside
-from bayesnb.tables.files.storage._version_0_1_0 import renew, renew_params
-from bayesnb.tables.frames._blocks import BlocksSchema
-from bayesnb.tables.frames._columns import Column
-from bayesnb.tables.frames._schema import Schema
-from bayesnb.tables.frames._summaries import Summary
-from bayesnb.tables.frames._texts import Texts
-from bayesnb.tables.frames._words import WordColumn, make, plain_params, vectorizer_of
-from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
-
-NODES = (
-    PointEstimate, EMEstimate, Posterior, EmpiricalPosterior, AveragedPosterior, Draws, HierarchicalDraws, Bootstrap,
-    ForestPosterior, ForestStatistics, StackedPosterior, MultiLabel, NaiveBayes, ModelStatistics, NormalScores,
-    PairStatistics, JointStatistics, Schema, BlocksSchema, Column, WordColumn, ClassTable, Summary, Texts, RowSample,
-)  # fmt: skip
-"""Types of results and of their parts, besides families and their statistics."""
-
-RESULTS = (Classifier, NaiveBayes, ModelStatistics, Bootstrap, MultiLabel, NaiveBayesClassifier)
-"""What can be saved."""
+from bayesnb.core.results._classifier import Posterior
+from bayesnb.core.storage._kinds import Kind, find_kind, kind_of
+from bayesnb.core.storage._saved_results import kept_beside
 
 SPELLED = (Spelling, Site, Part, Cells, Positions)
 """How a recognised model shows its parameters: names, axes, and links from a fixed list."""
@@ -99,37 +67,27 @@ def encode(value: Any, arrays: Arrays) -> Any:
         return {type(value).__name__: [*value] if plain else [encode(part, arrays) for part in value]}
     if isinstance(value, frozenset):
         return {"frozenset": [encode(part, arrays) for part in sorted(value)]}
-    if isinstance(value, pd.Index):
-        return {"index": encode(value.to_numpy(), arrays)}
-    if isinstance(value, pa.Array | pa.Table):
-        table, sink = value if isinstance(value, pa.Table) else pa.table({"": value}), pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, table.schema) as writer:
-            writer.write_table(table)
-        return {"arrow": [isinstance(value, pa.Table), encode(np.frombuffer(sink.getvalue(), np.uint8), arrays)]}
     if type(value) is range:
         return {"range": [value.start, value.stop, value.step]}
     if isinstance(value, Mapping):
         kind = "dict" if all(isinstance(key, str) for key in value) else "mapping"  # by labels, or by positions
         return {kind: [[encode(key, arrays), encode(part, arrays)] for key, part in value.items()]}
-    if (cls := node_type(type(value).__name__)) is type(value):
-        effects = effects_of(cls)
-        parts = {name: getattr(value, name) for name in _fields_of(cls) if name not in effects} | kept_beside(value)
-        stored = {name: part for name, part in parts.items() if not (hasattr(cls, name) and part is getattr(cls, name))}
-        return {"node": [cls.__name__, {name: encode(part, arrays) for name, part in stored.items()}]}
-    if hasattr(value, "build_analyzer"):
-        return {"vectorizer": [type(value).__name__, encode(plain_params(value), arrays)]}
+    own = kind_of(value) or _family_kind(type(value).__name__)
+    if own and own.write:
+        parts = own.write(value)
+        return {own.name: [encode(part, arrays) for part in parts] if type(parts) is list else encode(parts, arrays)}
+    if own and own.type is (cls := type(value)):
+        causes = {name: getattr(value, name) for name in _fields_of(cls) if name not in own.effects} | kept_beside(
+            value
+        )
+        stored = {n: part for n, part in causes.items() if not (hasattr(cls, n) and part is getattr(cls, n))}
+        return {"node": [own.name, {name: encode(part, arrays) for name, part in stored.items()}]}
     for kind, law in TRANSFORMED.items():
         if type(value) is law:
             changes = [encode(name_of(transform), arrays) for transform in value.transforms]
             return {kind: [encode(value.base_dist, arrays), changes]}
     if isinstance(value, dist.Distribution) and getattr(dist, type(value).__name__, None) is type(value):
         return {"distribution": [type(value).__name__, encode(_arguments(value), arrays)]}
-    if type(value) is NaiveBayesClassifier:
-        learned = {name: getattr(value, name) for name in LEARNED if hasattr(value, name)}
-        if "fit_" not in learned:
-            raise ValueError("it has not been fitted")
-        value.require_prior_of_fit()
-        return {"estimator": [encode(part, arrays) for part in (value.get_params(deep=False), learned)]}
     raise ValueError(f"a {type(value).__name__} cannot be saved: give its content as numbers, text or a numpy array")
 
 
@@ -158,12 +116,6 @@ def decode(code: Any, arrays: Arrays) -> Any:
             return {decode(key, arrays): decode(part, arrays) for key, part in content}
         case "frozenset":
             return frozenset(decode(part, arrays) for part in content)
-        case "index":
-            return pd.Index(decode(content, arrays))
-        case "arrow":
-            table = pa.ipc.open_stream(decode(content[1], arrays).tobytes()).read_all()
-            table.validate(full=True)
-            return table if content[0] else table.column(0).combine_chunks()
         case "range":
             return range(*content)
         case "node":
@@ -174,16 +126,14 @@ def decode(code: Any, arrays: Arrays) -> Any:
             parts = decode(content[1], arrays)
             spelled: Any = {cls.__name__: cls for cls in SPELLED}[content[0]]
             return spelled(*parts) if isinstance(parts, tuple) else spelled(parts)
-        case "estimator":
-            return _estimator(*(decode(part, arrays) for part in content))
-        case "vectorizer":
-            return vectorizer_of(make(content[0], decode(content[1], arrays)))
         case "distribution":
             return _distribution(content[0], decode(content[1], arrays))
         case "transformed" | "changed":
             base, *changes = (decode(code, arrays) for code in (content[0], *content[1]))
             known = [TRANSFORMS[c] if isinstance(c, str) else AffineTransform(*c) for c in changes]
             return TRANSFORMED[kind](base, known)
+    if (other := find_kind(kind)) is not None and other.read is not None:
+        return other.read(*(decode(part, arrays) for part in (content if isinstance(content, list) else [content])))
     raise ValueError(f"a value has the unknown kind {kind!r}")
 
 
@@ -191,11 +141,11 @@ def _decode_each(content: list[Any], arrays: Arrays) -> list[Any]:
     return [decode(part, arrays) for part in content] if dict in {*map(type, content)} else content
 
 
-def node_type(name: str) -> Any:
-    """The class of a node: a type of this package, a defined family or its statistics; None for any other name."""
+def _family_kind(name: str) -> Kind | None:
+    """The kind of a defined family, or of its statistics; None for any other name."""
     statistics = [getattr(family, "statistics_type", None) for family in Family.known.values()]
-    own = {cls.__name__: cls for cls in (*statistics, *NODES) if cls is not None}
-    return (Family.known | own).get(name)
+    cls = (Family.known | {cls.__name__: cls for cls in statistics if cls is not None}).get(name)
+    return None if cls is None else Kind(name, cls)
 
 
 def _fields_of(cls: Any) -> list[str]:
@@ -204,15 +154,13 @@ def _fields_of(cls: Any) -> list[str]:
 
 def _node(name: str, fields: dict[str, Any]) -> Any:
     """A node with these fields; those that have their defaults may be left out."""
-    if name == "PairStatistics" and "both" in fields:
-        return fields  # of version 0.1.0, whose pairs need the blocks of what they are part of
-    name, fields = renew(name, fields)
-    cls = node_type(name)
-    if cls is None:
+    kind = find_kind(name) or _family_kind(name)
+    if kind is None or kind.read is not None:
         raise ValueError(f"{name!r} is not a part of a result; define a family of your own before loading a fit of it")
+    cls = kind.type
     if name == "Views":
         return cls(*fields["families"])
-    names, absent = _fields_of(cls), dict.fromkeys(effects_of(cls))
+    names, absent = _fields_of(cls), dict.fromkeys(kind.effects)
     beside = {"class_probs"} if issubclass(cls, Posterior) else set()
     if not {one for one in names if not hasattr(cls, one)} - {*absent} <= set(fields) <= {*names, *beside}:
         raise ValueError(f"a {name} has the fields {', '.join(names)}, got {', '.join(fields)}")
@@ -220,11 +168,11 @@ def _node(name: str, fields: dict[str, Any]) -> Any:
     node = object.__new__(cls)
     node.__dict__.update({one: getattr(cls, one) for one in names if hasattr(cls, one)} | absent | fields)
     if not issubclass(cls, Family | Statistics):  # which check their own, and may be a user's
-        _require_types(name, cls, fields)
+        require_types(name, cls, fields)
     return node
 
 
-def _require_types(name: str, cls: Any, fields: dict[str, Any]) -> None:
+def require_types(name: str, cls: Any, fields: dict[str, Any]) -> None:
     """Raise ValueError unless the fields have the types that the class declares."""
     declared = _declared_types(cls)
     for field, value in fields.items():
@@ -254,17 +202,6 @@ def _is_of(value: Any, kind: Any) -> bool:
             _is_of(key, str) and _is_of(part, parts[1]) for key, part in value.items()
         )
     return isinstance(value, int | float if origin is float else origin)
-
-
-def _estimator(params: dict[str, Any], learned: dict[str, Any]) -> Any:
-    learned.pop("n_features_in_", None)  # of version 0.1.0
-    if not set(LEARNED[:4]) <= set(learned) <= set(LEARNED):
-        raise ValueError(f"an estimator has the attributes {', '.join(LEARNED)}, got {', '.join(learned)}")
-    _require_types("NaiveBayesClassifier", NaiveBayesClassifier, learned)
-    estimator = NaiveBayesClassifier(**renew_params(params, learned["schema_"], learned["fit_"]))
-    estimator.__dict__.update(learned, prior_of_fit_=estimator.class_prior)
-    estimator.n_features_in_ = len(estimator.schema_.names)
-    return estimator
 
 
 def _arguments(distribution: dist.Distribution) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from scipy import sparse
 import bayesnb as nb
 from bayesnb.compute.arrays._class_table import is_class_table
 from bayesnb.compute.arrays._placement import pytree
-from bayesnb.tables.files.storage import _tensors as tensors
-from tests.tables.files.identical import assert_identical, saved
+from bayesnb.core.storage import _tensors as tensors
+from tests.identical import assert_identical, saved
 
 X, Y = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 1], [1, 1, 1], [0, 1, 0]]), np.array([0, 1, 1, 0, 1, 0])
 
@@ -116,6 +116,6 @@ def test_numbers_of_other_kinds_are_the_machines_own(dtype, tmp_path):
     ],
 )
 def test_a_header_that_is_no_result_is_refused(code, tmp_path):
-    tensors.write(tmp_path / "fit", {"format": "bayesnb result 1", "result": code}, {"0": np.ones(2)})
+    tensors.write(tmp_path / "fit", {"format": "bayesnb result 2", "result": code}, {"0": np.ones(2)})
     with pytest.raises(nb.StorageError, match="does not contain a valid bayesnb result"):
         nb.load(tmp_path / "fit")

@@ -14,9 +14,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import bayesnb as nb
-from bayesnb.tables.files.storage import _tensors as tensors
+from bayesnb.core.storage import _tensors as tensors
 from tests import cases
-from tests.tables.files.identical import assert_identical, saved
+from tests.identical import assert_identical, saved
 
 X, Y = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 1], [1, 1, 1], [0, 1, 0]]), np.array([0, 1, 1, 0, 1, 0])
 MODEL = nb.NaiveBayes(nb.Bernoulli(), class_concentration=2.0)

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from bayesnb.compute.arrays._placement import Array, is_traced
-from bayesnb.tables.files._whole_file import whole_file
-from bayesnb.tables.files.storage import _tensors as tensors
+from bayesnb.core.storage import _tensors as tensors
+from bayesnb.core.storage._encoding import Arrays, decode, encode
+from bayesnb.core.storage._kinds import kind_of, no_result, rebuild
+from bayesnb.core.storage._saved_results import same_result
+from bayesnb.core.storage._whole_file import whole_file
 
 KIND, VERSION = "bayesnb result", 2
 """The kind of file, and the version of its format."""
@@ -58,11 +61,8 @@ def save(fit: object, path: Target, *, rows: bool = False) -> None:
         ...     nb.load(f"{folder}/fit.safetensors").predict([[1, 0]])
         array([0])
     """
-    from bayesnb.tables.files.storage._encoding import RESULTS, Arrays, decode, encode  # imports data frames
-    from bayesnb.tables.files.storage._saved_estimators import describe_rows
-    from bayesnb.tables.files.storage._saved_results import rebuild, same_result
-
-    if not isinstance(fit, RESULTS):
+    kind = kind_of(fit)
+    if kind is None or kind.check is no_result:
         raise StorageError(f"save takes a bayesnb fit, estimator, model or statistics, got {type(fit).__name__}")
     if is_traced(fit):
         raise StorageError("a fit inside a JAX transformation has no values yet: save it outside the transformation")
@@ -70,7 +70,7 @@ def save(fit: object, path: Target, *, rows: bool = False) -> None:
     try:
         code = encode(fit, arrays)
         again = rebuild(decode(code, arrays))
-        kept = {"rows": encode(describe_rows(fit), arrays)} if rows else {}
+        kept = {"rows": encode(kind.rows[0](fit), arrays)} if rows else {}
     except (ValueError, TypeError, AttributeError) as error:
         raise StorageError(f"this {type(fit).__name__} cannot be saved: {error}") from error
     if not same_result(getattr(fit, "fit_", fit), getattr(again, "fit_", again)):
@@ -96,18 +96,17 @@ def load(path: Source) -> Any:
         >>> nb.load(file.getvalue())
         NaiveBayes({'flags': Bernoulli(), 'vitals': Normal()}, class_concentration=1.0, num_classes=2)
     """
-    from bayesnb.tables.files.storage._encoding import decode
-    from bayesnb.tables.files.storage._saved_estimators import keep_rows
-    from bayesnb.tables.files.storage._saved_results import rebuild
-
     header, arrays = read_format(path, KIND, VERSION, "nb.save")
     for array in arrays.values():
         array.setflags(write=False)
     try:
         result = rebuild(decode(header["result"], arrays))
-        if "rows" in header:
-            keep_rows(result, decode(header["rows"], arrays))
+        kind = kind_of(result)
+        if kind and "rows" in header:
+            kind.rows[1](result, decode(header["rows"], arrays))
         return result
+    except ModuleNotFoundError as error:
+        raise StorageError(f"{name_of(path)} cannot be read: {error}") from error
     except Exception as error:  # a malformed header can raise anything
         problem = str(error) if isinstance(error, ValueError) else f"it cannot be read, {type(error).__name__} {error}"
         raise StorageError(f"{name_of(path)} does not contain a valid bayesnb result: {problem}") from error
@@ -152,7 +151,7 @@ def write_content(place: Target, content: Callable[[], bytes]) -> None:
 
 
 def read_format(place: Source, kind: str, version: int, writer: str) -> tuple[dict[str, Any], dict[str, Array]]:
-    """The header and arrays of a file of this kind, up to this version; StorageError if it is another, or damaged."""
+    """The header and arrays of a file of this kind and version; StorageError if it is another, or damaged."""
     try:
         if isinstance(place, str | os.PathLike):
             header, arrays = tensors.read(Path(place))
@@ -165,11 +164,11 @@ def read_format(place: Source, kind: str, version: int, writer: str) -> tuple[di
     except ValueError as error:
         raise StorageError(f"{name_of(place)} is damaged, or was not written by {writer}: {error}") from error
     written = str(header.get("format"))
-    if written not in {f"{kind} {known}" for known in range(1, version + 1)}:
-        later = written.startswith(kind)
+    if written != f"{kind} {version}":
+        other = f"write it again with this version's {writer}" if written == f"{kind} 1" else "update bayesnb"
         raise StorageError(
             f"{name_of(place)} has the format {written!r} and this version of bayesnb reads {kind!r} {version}: "
-            + ("update bayesnb" if later else f"give a file that {writer} wrote")
+            + (other if written.startswith(kind) else f"give a file that {writer} wrote")
         )
     return header, arrays
 

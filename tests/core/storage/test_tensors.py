@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 import bayesnb as nb
-from bayesnb.tables.files.storage import _tensors as tensors
-from tests.tables.files.identical import assert_identical, saved
+from bayesnb.core.storage import _tensors as tensors
+from tests.identical import assert_identical, saved
 
 X, Y = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 1], [1, 1, 1], [0, 1, 0]]), np.array([0, 1, 1, 0, 1, 0])
 
@@ -42,7 +42,9 @@ def test_files_that_are_not_there_or_of_others(tmp_path):
 
 
 def test_other_formats_are_named(tmp_path):
-    for written, advice in (("bayesnb result 3", "update bayesnb"), ("bayesnb stream 2", "a file that nb.save wrote")):
+    advised = {"result 1": "write it again", "result 3": "update bayesnb", "stream 2": "a file that nb.save wrote"}
+    for name, advice in advised.items():
+        written = f"bayesnb {name}"
         tensors.write(tmp_path / "fit", {"format": written, "result": None}, {})
         with pytest.raises(nb.StorageError, match=f"has the format '{written}' .*{advice}"):
             nb.load(tmp_path / "fit")

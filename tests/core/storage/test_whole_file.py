@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 import bayesnb as nb
+from bayesnb.core.storage import _whole_file as whole_file
 from bayesnb.studies.cli import main
-from bayesnb.tables.files import _whole_file as whole_file
 from bayesnb.tables.files._predictions import table_file
 
 ROOT = Path(nb.__file__).parent.parent
@@ -139,7 +139,7 @@ def test_rights_of_a_group_that_is_not_kept_are_taken_away(tmp_path, monkeypatch
 KILLED = """
 import os, sys
 from pathlib import Path
-from bayesnb.tables.files._whole_file import whole_file
+from bayesnb.core.storage._whole_file import whole_file
 with whole_file(Path(sys.argv[1])) as handle:
     handle.write(b"half")
     print("writing", flush=True)

@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from bayesnb.compute.arrays._placement import native
-from bayesnb.tables.files._whole_file import require_file, whole_file
+from bayesnb.core.storage._whole_file import require_file, whole_file
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
