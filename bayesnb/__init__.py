@@ -70,6 +70,15 @@ def __getattr__(name: str) -> object:
     """The public name, or an error that says which one may be meant."""
     try:
         return _lazy(name)
+    except ModuleNotFoundError:
+        import re
+        from pathlib import Path
+
+        from bayesnb.compute.arrays._extras import needed_by
+
+        home = re.search(rf"^from \.(\w+).* import {name} as", Path(__file__).with_suffix(".pyi").read_text(), re.M)
+        with needed_by(name, home[1] if home else "core"):
+            raise
     except AttributeError:
         if name in _lazy("results").__all__:
             return getattr(_lazy("results"), name)  # where the types of results had their public names until 0.1

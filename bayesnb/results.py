@@ -4,6 +4,8 @@ import ast
 from importlib import import_module
 from pathlib import Path
 
+from bayesnb.compute.arrays._extras import needed_by
+
 _LISTED = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")).body
 _HOMES = {node.names[0].name: str(node.module) for node in _LISTED if isinstance(node, ast.ImportFrom)}
 
@@ -14,4 +16,5 @@ def __getattr__(name: str) -> object:
     """The type of a result, from the module that defines it."""
     if name not in _HOMES:
         raise AttributeError(f"module 'bayesnb.results' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    with needed_by(f"results.{name}", _HOMES[name].split(".")[1]):
+        return getattr(import_module(_HOMES[name]), name)

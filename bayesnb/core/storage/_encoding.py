@@ -77,9 +77,7 @@ def encode(value: Any, arrays: Arrays) -> Any:
         parts = own.write(value)
         return {own.name: [encode(part, arrays) for part in parts] if type(parts) is list else encode(parts, arrays)}
     if own and own.type is (cls := type(value)):
-        causes = {name: getattr(value, name) for name in _fields_of(cls) if name not in own.effects} | kept_beside(
-            value
-        )
+        causes = {n: getattr(value, n) for n in _fields_of(cls) if n not in own.effects} | kept_beside(value)
         stored = {n: part for n, part in causes.items() if not (hasattr(cls, n) and part is getattr(cls, n))}
         return {"node": [own.name, {name: encode(part, arrays) for name, part in stored.items()}]}
     for kind, law in TRANSFORMED.items():

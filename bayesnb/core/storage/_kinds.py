@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple, TypeVar
 
-from bayesnb.compute.arrays._extras import TABLES, needed_by
+from bayesnb.compute.arrays._extras import needed_by
 
 Check = TypeVar("Check", bound=Callable[..., Any])
 
@@ -86,7 +86,7 @@ def store_results(*types: Any, effects: tuple[str, ...] = ()) -> Callable[[Check
 def find_kind(name: str) -> Kind | None:
     """The kind of this name; None if there is none."""
     if name not in KINDS and name in HOMES:
-        with needed_by("the file of an estimator", TABLES):
+        with needed_by("the file of an estimator", "tables"):
             import_module(HOMES[name])
     return KINDS.get(name)
 

@@ -8,6 +8,7 @@ from io import TextIOBase
 from pathlib import Path
 from typing import IO, Any
 
+from bayesnb.compute.arrays._extras import MissingExtra
 from bayesnb.compute.arrays._placement import Array, is_traced
 from bayesnb.core.storage import _tensors as tensors
 from bayesnb.core.storage._encoding import Arrays, decode, encode
@@ -105,7 +106,7 @@ def load(path: Source) -> Any:
         if kind and "rows" in header:
             kind.rows[1](result, decode(header["rows"], arrays))
         return result
-    except ModuleNotFoundError as error:
+    except MissingExtra as error:
         raise StorageError(f"{name_of(path)} cannot be read: {error}") from error
     except Exception as error:  # a malformed header can raise anything
         problem = str(error) if isinstance(error, ValueError) else f"it cannot be read, {type(error).__name__} {error}"
