@@ -7,7 +7,7 @@
 The model        NaiveBayes: a class prior and a likelihood for each block of columns; from_numpyro, infer_likelihoods
 Likelihoods      Bernoulli, Binomial, Categorical, Multinomial, Poisson, Normal, NormalKnownVariance,
                  MultivariateNormal, Histogram, Views with NormalScores; Family is their contract
-Fits             fit_mle, fit_map, fit_posterior: closed forms; fit_nuts, bootstrap: draws
+Fits             fit_mle, fit_map, fit_posterior: closed forms; fit_nuts: draws
                  fit_empirical, fit_averaged, fit_forests: a learned prior, all subsets of features, all forests
                  fit_em, fit_multilabel: unlabelled rows, several labels a row
                  fit_table: rows of files, frames, queries and streams; fit_file: a path
@@ -17,7 +17,7 @@ Held-out rows    leave_one_out, cross_validate; temper learns powers on them, ag
 Experiments      experiment: methods on the same splits of several sets, an Experiment; methods, forward;
                  load_experiment, merge_experiments
 What a fit says  explain, top_features, feature_inclusion, dependence, compare_evidence, num_parameters, linear_form,
-                 quadratic_form, diagnose, to_arviz
+                 to_arviz
 Does the prior   prior_sensitivity, prior_gradient; robustness: how many pseudo-rows change a decision; decide_set: the
 matter?          decisions that no prior of a set changes
 Parts of rows    sufficient_statistics, no_rows, merge, subtract, discount, stream; prequential, fit_forgetting;
@@ -65,6 +65,13 @@ _ELSEWHERE = {
 }
 """Names that other packages or books use."""
 
+LEFT = {
+    "bootstrap": "jax.vmap over weights",
+    "diagnose": "arviz.summary(nb.to_arviz(draws))",
+    "quadratic_form": "two lines for MultivariateNormal",
+}
+"""Names that have left, each with what to do instead."""
+
 
 def __getattr__(name: str) -> object:
     """The public name, or an error that says which one may be meant."""
@@ -84,6 +91,8 @@ def __getattr__(name: str) -> object:
             return getattr(_lazy("results"), name)  # where the types of results had their public names until 0.1
         if name.startswith("_") or name in __all__:
             raise  # a name that exists failed to load: its own error says why
+        if name in LEFT:
+            raise AttributeError(f"nb.{name} has left: {LEFT[name]}, docs/how_to/in_two_lines.md") from None
         import difflib
 
         known = {other.lower(): right for other, right in _ELSEWHERE.items()} | {one.lower(): one for one in __all__}

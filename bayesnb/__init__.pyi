@@ -21,7 +21,6 @@ from .core.families import Poisson as Poisson
 from .core.families import Views as Views
 from .core.fits._averaged import feature_inclusion as feature_inclusion
 from .core.fits._averaged import fit_averaged as fit_averaged
-from .core.fits._bootstrap import bootstrap as bootstrap
 from .core.fits._class_shift import estimate_class_probs as estimate_class_probs
 from .core.fits._closed_form import fit_map as fit_map
 from .core.fits._closed_form import fit_mle as fit_mle
@@ -49,10 +48,8 @@ from .core.storage._results import save as save
 from .inspection._arviz import to_arviz as to_arviz
 from .inspection._compare_evidence import compare_evidence as compare_evidence
 from .inspection._dependence import dependence as dependence
-from .inspection._diagnose import diagnose as diagnose
 from .inspection._explain import explain as explain
 from .inspection._linear_forms import linear_form as linear_form
-from .inspection._linear_forms import quadratic_form as quadratic_form
 from .inspection._num_parameters import num_parameters as num_parameters
 from .inspection._top_features import top_features as top_features
 from .inspection.sensitivity._decide_set import decide_set as decide_set

@@ -2,7 +2,6 @@
 
 from bayesnb.core.fits._averaged import AveragedPosterior as AveragedPosterior
 from bayesnb.core.fits._averaged import FeatureInclusion as FeatureInclusion
-from bayesnb.core.fits._bootstrap import Bootstrap as Bootstrap
 from bayesnb.core.fits._class_shift import ClassProbsEstimate as ClassProbsEstimate
 from bayesnb.core.fits._em import EMEstimate as EMEstimate
 from bayesnb.core.fits._empirical import EmpiricalPosterior as EmpiricalPosterior
@@ -15,12 +14,10 @@ from bayesnb.core.results._evidence import EvidenceTable as EvidenceTable
 from bayesnb.core.results._intervals import Interval as Interval
 from bayesnb.inspection._compare_evidence import EvidenceComparison as EvidenceComparison
 from bayesnb.inspection._dependence import Dependence as Dependence
-from bayesnb.inspection._diagnose import Diagnosis as Diagnosis
 from bayesnb.inspection._explanation import Contribution as Contribution
 from bayesnb.inspection._explanation import Explanation as Explanation
 from bayesnb.inspection._explanation import ExplanationIntervals as ExplanationIntervals
 from bayesnb.inspection._linear_forms import LinearForm as LinearForm
-from bayesnb.inspection._linear_forms import QuadraticForm as QuadraticForm
 from bayesnb.inspection._num_parameters import NumParameters as NumParameters
 from bayesnb.inspection._top_features import TopFeature as TopFeature
 from bayesnb.inspection._top_features import TopFeatures as TopFeatures

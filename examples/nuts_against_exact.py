@@ -113,7 +113,6 @@ def main(samples: int = 1000, out: Path = Path()) -> None:
     draws = nb.fit_nuts(model, wine.data, wine.target, key=keys[0], num_samples=size, num_warmup=size)
     print(f"NUTS in {time.perf_counter() - started:.1f} s, compilation included")
     named = {"class_names": names, "feature_names": wine.feature_names}
-    nb.diagnose(draws, **named)
     data = {
         "NUTS": nb.to_arviz(draws, **named),
         "exact draws": nb.to_arviz(posterior, key=keys[1], num_samples=size, **named),

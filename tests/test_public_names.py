@@ -11,6 +11,8 @@ from numpy.testing import assert_array_equal
 
 import bayesnb as nb
 from bayesnb import _ELSEWHERE as ELSEWHERE
+from bayesnb import LEFT
+from tests.conftest import DOCS
 
 FUNCTIONS = [name for name in nb.__all__ if inspect.isfunction(getattr(nb, name))]
 
@@ -64,6 +66,14 @@ def test_what_a_function_returns_is_public(name):
 def test_a_wrong_name_suggests_the_right_one(wrong, right):
     with pytest.raises(AttributeError, match=rf"no attribute '{wrong}': did you mean {right}\?$"):
         getattr(nb, wrong)
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_a_name_that_has_left_says_what_to_do_instead(name):
+    with pytest.raises(AttributeError, match=rf"^nb\.{name} has left: .+, docs/how_to/in_two_lines\.md$"):
+        getattr(nb, name)
+    assert name not in nb.__all__
+    assert (DOCS / "how_to" / "in_two_lines.md").exists()
 
 
 def test_names_of_other_packages_lead_to_names_of_this_one():

@@ -96,7 +96,7 @@ def key() -> jax.Array:
 def draws(x: Any, y: Any) -> Any:
     with pytest.warns(UserWarning, match="do not trust these draws"):
         found = nb.fit_nuts(KINDS, x, y, key=key(), num_warmup=8, num_samples=8, num_chains=1, progress_bar=False)
-    return nb.diagnose(found), found
+    return found
 
 
 def sites(model: nb.NaiveBayes, X: Any, y: Any) -> Any:
@@ -115,7 +115,6 @@ CALLS = {
         *(nb.sufficient_statistics(MODEL, r.X, r.y, sample_weight=v) for v in (r.w, None))
     ),
     "discount": lambda r: nb.discount(nb.sufficient_statistics(MODEL, r.X, r.y), 0.5),
-    "bootstrap": lambda r: nb.bootstrap(MODEL, r.X, r.y, key=key(), replicates=4, sample_weight=r.w).params,
     "cross_validate": lambda r: nb.cross_validate(MODEL, r.X, r.y, folds=3, sample_weight=r.w),
     "temper": lambda r: nb.temper(nb.fit_posterior(MODEL, r.X, r.y), r.X, r.y).predict_proba(r.X),
     "stacking_weights": lambda r: nb.stacking_weights([nb.fit_posterior(MODEL, r.X, r.y)] * 2, r.X, r.y),
@@ -124,8 +123,7 @@ CALLS = {
         nb.fit_map(MODEL, r.X, r.y).predict_proba(r.X), np.arange(9).reshape(3, 3), abstain=2
     ),
     "dependence": lambda r: nb.dependence(r.X["kind"], r.y, sample_weight=r.w),
-    "diagnose": lambda r: draws(r.X["kind"], r.y)[0],
-    "fit_nuts": lambda r: draws(r.X["kind"], r.y)[1].predict_proba(r.X["kind"]),
+    "fit_nuts": lambda r: draws(r.X["kind"], r.y).predict_proba(r.X["kind"]),
     "estimate_class_probs": lambda r: nb.estimate_class_probs(nb.fit_map(MODEL, r.X, r.y), r.X),
     "explain": lambda r: nb.explain(nb.fit_posterior(MODEL, r.X, r.y), r.X, key=key(), num_draws=8).contributions,
     "top_features": lambda r: nb.top_features(nb.fit_posterior(MODEL, r.X, r.y)),
@@ -140,8 +138,8 @@ CALLS = {
     ).predict_proba(r.X),
     "prequential": lambda r: nb.prequential(MODEL, r.X, r.y, 0.9),
     "linear_form": lambda r: nb.linear_form(nb.fit_posterior(KINDS, r.X["kind"], r.y)),
-    "quadratic_form": lambda r: nb.quadratic_form(
-        nb.fit_map(nb.NaiveBayes(nb.MultivariateNormal(), num_classes=K), r.X["size"], r.y)
+    "linear_form of a covariance": lambda r: nb.linear_form(
+        nb.fit_map(nb.NaiveBayes(nb.MultivariateNormal("shared"), num_classes=K), r.X["size"], r.y)
     ),
     "num_parameters": lambda r: nb.num_parameters(MODEL, r.X, r.y),
     "roll_up": lambda r: nb.roll_up(nb.fit_map(MODEL, r.X, r.y).predict_log_proba(r.X), ["a;b", "a;c", "d"]).log_proba,
@@ -186,7 +184,7 @@ DRAWN = ("sample", "generate", "predict_interval", "contribution_interval", "to_
 
 INSIDE = ("sufficient_statistics", "fit_mle", "fit_map", "fit_posterior", "leave_one_out", "merge", "subtract")
 INSIDE += ("discount", "temper", "decide", "feature_inclusion", "fit_averaged", "fit_multilabel", "linear_form")
-INSIDE += ("quadratic_form", "with_class_probs")
+INSIDE += ("linear_form of a covariance", "with_class_probs")
 """What runs inside ``jit``, the fit as well."""
 
 QUICK = ("sufficient_statistics", "merge", "discount", "leave_one_out", "top_features")

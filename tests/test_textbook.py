@@ -176,9 +176,9 @@ def test_the_narrower_gaussian_is_not_always_the_likelier():
     known = given([0.5, 0.5], [[2000], [200]], [[800**2], [100**2]])
     density = 2 * np.exp(known.log_joint(np.array([[250.0]]))[0])
     assert_allclose(density, [4.557e-5, 3.521e-3], rtol=2e-4)
-    form = nb.quadratic_form(known)
-    a, b, c = (float(np.diff(part, axis=0).ravel()[0]) for part in (form.matrix, form.weights, form.intercept))
-    crossings = np.sort(np.roots([a, b, c]))
+    loc, variance = np.array([2000.0, 200.0]), np.array([800.0**2, 100.0**2])
+    form = -0.5 / variance, loc / variance, -0.5 * (loc**2 / variance + np.log(variance))  # of x^2, x and 1
+    crossings = np.sort(np.roots([float(np.diff(part)[0]) for part in form]))
     assert_allclose(known.predict_proba(crossings[:, None]), np.full((2, 2), 0.5), rtol=1e-9)
     assert_allclose(crossings, [-136.0, 478.8], atol=0.05)
     assert_array_equal(known.predict(np.array([[-300.0], [250.0], [900.0]])), [0, 1, 0])

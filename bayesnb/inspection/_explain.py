@@ -31,7 +31,6 @@ from bayesnb.core.families import Multinomial
 from bayesnb.core.families._base import Family, Params
 from bayesnb.core.families._multinomial import counts_of
 from bayesnb.core.fits._averaged import AveragedPosterior
-from bayesnb.core.fits._bootstrap import Bootstrap
 from bayesnb.core.model._naive_bayes import NaiveBayes, Sites
 from bayesnb.core.results import _display_names as names
 from bayesnb.core.results import _intervals as intervals
@@ -184,8 +183,6 @@ def _check(fit: Any, X: Any, key: Any) -> None:
             f"{type(fit).__name__} average products over draws, which are not sums over features: explain a fit from "
             "fit_posterior or fit_map"
         )
-    if isinstance(fit, Bootstrap):
-        raise ValueError("a Bootstrap holds many fits: explain its estimate")
     if not isinstance(fit, PointEstimate | Posterior | AveragedPosterior):
         raise ValueError(f"explain takes a fit such as fit_posterior returns, got {type(fit).__name__}")
     arguments.require_known("explain", fit, X, key)

@@ -96,7 +96,6 @@ def calls() -> dict[str, Call]:
         "top_features": Call(nb.top_features, {"fit": estimate}),
         "num_parameters": Call(nb.num_parameters, {"model": posterior.model}),
         "linear_form": Call(nb.linear_form, {"fit": estimate}),
-        "quadratic_form": Call(nb.quadratic_form, {"fit": estimate}),
         "save": Call(lambda fit: nb.save(fit, "/nowhere/fit"), {"fit": posterior}),
         "estimator": Call(_estimator, {"likelihoods": "normal", "method": "posterior", "class_prior": None,
                                        "smoothing": 1.0, "temper": False, "random_state": 0, "X": X["size"], "y": Y,

@@ -13,7 +13,6 @@ from scipy.special import logsumexp
 import bayesnb as nb
 from bayesnb.compute.arrays import _memory as memory
 from bayesnb.inspection._arviz import elpd_data, library, to_arviz
-from bayesnb.inspection._diagnose import diagnose
 from tests import cases
 from tests.inspection.coins import MODEL, NAMES, RANDOM, X, Y, by_hand
 
@@ -195,9 +194,6 @@ def test_hyperparameters_have_no_classes():
     draws.params["x_prior_a"] = RANDOM[:, 0]
     draws.params["x_prior_b"] = RANDOM[:, 1:]
     assert to_arviz(draws)["posterior"]["x_prior_a"].dims == ("chain", "draw")
-    assert diagnose(draws).r_hat.parameter in ("x_prior_a", "x_prior_b[0]")
-    del draws.params["x_prior_b"]
-    assert diagnose(draws).r_hat.parameter == "x_prior_a"
 
 
 CASE = cases.make("bernoulli")
@@ -248,9 +244,6 @@ POINT = nb.PointEstimate(MODEL, {"class_probs": [0.5, 0.5], "x_probs": np.full((
         (lambda: to_arviz(some(), X=CASE.X, y=CASE.y - 2), r"expected integers 0\.\.2"),
         (lambda: to_arviz(some(), X=CASE.X[:, :3], y=CASE.y), "has 3 columns, the model has 4"),
         (lambda: jax.jit(to_arviz)(some()), "cannot run inside a JAX transformation"),
-        (lambda: diagnose(exact()), "exact posterior needs no diagnosis"),
-        (lambda: diagnose(POINT), "takes draws from fit_nuts, got PointEstimate"),
-        (lambda: diagnose(some(), class_names=["a"]), "class_names must be a list of 3 names"),
     ],
 )
 def test_bad_input_is_told_in_a_sentence(call, sentence):

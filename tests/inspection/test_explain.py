@@ -250,9 +250,6 @@ def test_what_is_refused(key, monkeypatch):
     draws = Draws(FIT.model, FIT.sample(key, 4), {}, 1)
     with pytest.raises(ValueError, match="Draws average products over draws, which are not sums over features"):
         explain(draws, FLAGS)
-    booted = nb.bootstrap(FIT.prior, FLAGS, Y, key=key, replicates=2)
-    with pytest.raises(ValueError, match="a Bootstrap holds many fits: explain its estimate"):
-        explain(booted, FLAGS)
     with pytest.raises(ValueError, match="explain takes a fit such as fit_posterior returns, got NaiveBayes"):
         explain(FIT.prior, FLAGS)
     with pytest.raises(ValueError, match="a point estimate has no posterior uncertainty: leave out key"):

@@ -59,14 +59,10 @@ def blocks(*names, fit=nb.fit_map):
 
 
 def score(form, rows):
-    """x' A x + w x + b of blocks, or of one."""
+    """w x + b of blocks, or of one."""
     weights = form.weights if isinstance(form.weights, dict) else {"": form.weights}
     rows = rows if isinstance(rows, dict) else {"": rows}
-    total = form.intercept + sum(rows[name] @ np.asarray(w).T for name, w in weights.items())
-    if isinstance(form, nb.results.LinearForm):
-        return total
-    matrices = form.matrix if isinstance(form.matrix, dict) else {"": form.matrix}
-    return total + sum(np.einsum("nd,kde,ne->nk", rows[name], A, rows[name]) for name, A in matrices.items())
+    return form.intercept + sum(rows[name] @ np.asarray(w).T for name, w in weights.items())
 
 
 @pytest.mark.parametrize("name", AFFINE)
@@ -90,23 +86,6 @@ def test_weights_of_blocks_go_by_name():
     assert set(form.weights) == set(AFFINE)
     table = score(form, {name: features(name) for name in AFFINE})
     assert_allclose(softmax(table, axis=1), fit.predict_proba(rows), rtol=1e-6, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", [*CURVED, "plane", "events", "codes"])
-def test_softmax_of_the_quadratic_form_is_the_prediction(name):
-    fit = fitted(name)
-    form = nb.quadratic_form(fit)
-    size = features(name).shape[1]
-    assert form.matrix.shape == (K, size, size)
-    assert np.any(form.matrix) == (name in CURVED)
-    assert_allclose(softmax(score(form, features(name)), axis=1), fit.predict_proba(X[name]), rtol=1e-7, atol=1e-12)
-
-
-def test_quadratic_and_linear_blocks_together():
-    fit, rows = blocks("own", "words", "bent", "codes", "plane")
-    form = nb.quadratic_form(fit)
-    table = score(form, {name: features(name) for name in rows})
-    assert_allclose(softmax(table, axis=1), fit.predict_proba(rows), rtol=1e-7, atol=1e-12)
 
 
 # scikit-learn
@@ -135,13 +114,13 @@ def test_coefficients_of_multinomial_and_bernoulli_nb():
 @pytest.mark.parametrize(
     ("form", "make", "says"),
     [
-        (nb.linear_form, lambda: fitted("own"), r"block 'x' are quadratic in x: use quadratic_form"),
-        (nb.linear_form, lambda: fitted("bent"), r"quadratic in x"),
+        (nb.linear_form, lambda: fitted("own"), r"block 'x', Normal, is not affine in x; those of"),
+        (nb.linear_form, lambda: fitted("bent"), r"MultivariateNormal, is not affine in x; those of"),
         (nb.linear_form, lambda: fitted("plane", nb.fit_posterior), r"exact predictive .*: take the form of fit_map"),
         (nb.linear_form, lambda: fitted("words", nb.fit_posterior), r"Multinomial, is not affine"),
         (nb.linear_form, lambda: fitted("events", nb.fit_posterior), r"Poisson, is not affine"),
-        (nb.quadratic_form, lambda: fitted("own", nb.fit_posterior), r"Normal, is not affine or quadratic"),
-        (nb.linear_form, lambda: blocks("flags", "own")[0], r"block 'own' are quadratic"),
+        (nb.linear_form, lambda: fitted("own", nb.fit_posterior), r"exact predictive of block 'x', Normal, is not"),
+        (nb.linear_form, lambda: blocks("flags", "own")[0], r"block 'own', Normal, is not affine"),
     ],
 )
 def test_predictions_without_such_a_form(form, make, says):
@@ -183,11 +162,10 @@ def test_a_class_of_probability_zero_has_no_intercept():
 def test_draws_have_no_form(key):
     post = fitted("flags", nb.fit_posterior)
     draws = nb.Draws(post.prior, post.sample(key, 4), {}, 1)
-    for form in (nb.linear_form, nb.quadratic_form):
-        with pytest.raises(ValueError, match="a PointEstimate or a Posterior, got Draws: draws are a mixture"):
-            form(draws)
-        with pytest.raises(ValueError, match="got ndarray"):
-            form(np.zeros(3))
+    with pytest.raises(ValueError, match="a PointEstimate or a Posterior, got Draws: draws are a mixture"):
+        nb.linear_form(draws)
+    with pytest.raises(ValueError, match="got ndarray"):
+        nb.linear_form(np.zeros(3))
 
 
 # on a device

@@ -14,6 +14,7 @@ KEY = jax.random.key(3)
 FOLDS = {"folds": 4}
 UNLABELLED = np.where(np.arange(ROWS) % 3, Y, -1)
 SOFT = np.stack([0.8 - 0.6 * Y, 0.2 + 0.6 * Y], axis=1)
+DRAWN = np.random.default_rng(0).multinomial(ROWS, np.full(ROWS, 1 / ROWS), size=6)
 BOTH = np.stack([Y, 1 - Y], axis=1)
 
 
@@ -124,12 +125,11 @@ WITHOUT_PRIOR: dict[str, Door] = {
     "explain": explained(nb.fit_mle),
     "top_features": strongest(nb.fit_mle),
     "num_parameters": lambda m, X, _: nb.num_parameters(m, X, Y).total,
-    "bootstrap": lambda m, X, _: nb.bootstrap(m, X, Y, key=KEY, replicates=6).predict_interval(X),
+    "replicates": lambda m, X, _: jax.vmap(lambda w: of(nb.fit_mle(m, X, Y, sample_weight=w), X))(DRAWN),
     "fit_multilabel": lambda m, X, _: nb.fit_multilabel(m, X, BOTH, fit=nb.fit_mle).predict_proba(X),
     "fit_em": lambda m, X, _: nb.fit_em(m, X, UNLABELLED, fit=nb.fit_mle, tolerance=1e-14).predict_proba(X),
     "export": exported(nb.fit_mle),
     "class_densities": curves(nb.fit_mle),
-    "quadratic_form": lambda m, X, _: nb.quadratic_form(nb.fit_mle(m, X, Y)),
 }
 
 CONJUGATE: dict[str, Door] = {

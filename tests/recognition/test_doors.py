@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from tests.recognition.doors import ABOUT, AT_RANDOM, CONJUGATE, REFUSED, WITHOUT_PRIOR, in_arviz
 from tests.recognition.pairs import LOGS
 
-LONG = ("export", "class_densities", "to_arviz", "fit_empirical", "fit_em", "stream", "predict_interval", "bootstrap")
+LONG = ("export", "class_densities", "to_arviz", "fit_empirical", "fit_em", "stream", "predict_interval", "replicates")
 """Doors that compile for a second or more."""
 
 SHORT = ("fit_mle", "fit_map", "fit_posterior", "cross_validate", "cross_validate by MAP", "merge", "explain")

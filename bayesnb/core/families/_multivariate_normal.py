@@ -15,7 +15,6 @@ from bayesnb.compute.arrays._compute import compute, compute_rows
 from bayesnb.compute.arrays._placement import Array, known
 from bayesnb.compute.numerics._covariances import (
     inside,
-    log_determinant,
     log_determinant_excess,
     outer,
     proper,
@@ -253,13 +252,12 @@ def sample_normals(loc: Array, covariance: Array, noise: Array, draw: Array, y: 
     return loc[draw, y] + jnp.where(constant, 0.0, varying)
 
 
-def precision_form(loc: Array, covariance: Array) -> tuple[Array, Array, Array, Array]:
-    """P, w, b, l with log p(x | k) = -x' P x / 2 + w x + b - l / 2 up to a constant; P [T, D, D] are precisions."""
+def affine_form(loc: Array, covariance: Array) -> tuple[Array, Array]:
+    """w [K, D] and b [K] with log p(x | k) = w x + b, up to a term that all classes with this covariance share."""
     on = variances(covariance) > 0
-    factor = jnp.linalg.cholesky(proper(covariance, on))
     precision = jnp.where(inside(on), jnp.linalg.inv(proper(covariance, on)), 0.0)
     coefficients = (precision @ loc[:, :, None])[:, :, 0]
-    return precision, coefficients, -0.5 * (loc * coefficients).sum(axis=1), log_determinant(factor)
+    return coefficients, -0.5 * (loc * coefficients).sum(axis=1)
 
 
 def log_ratio_of_rows(

@@ -1,4 +1,4 @@
-"""Every `fit_*`: closed forms, EM, NUTS, learned priors, averages over features, bootstrap.
+"""Every `fit_*`: closed forms, EM, NUTS, learned priors, averages over features.
 
 It knows nothing of files, screens or scikit-learn.
 """

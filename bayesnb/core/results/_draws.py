@@ -47,7 +47,7 @@ class Draws(Classifier):
 
         Infinite if that of a parameter that varies is undefined, as with a NaN among its draws.
         """
-        chains, _ = self.chains_that_vary()
+        chains = self._chains_that_vary()
         if not chains.size:
             return 1.0
         return float(np.nan_to_num(split_gelman_rubin(chains), nan=np.inf, posinf=np.inf).max())
@@ -60,7 +60,7 @@ class Draws(Classifier):
         al., Rank-normalization, folding, and localization, 2021). 0 if that of a parameter that varies is undefined.
         """
         num_draws = leading_size(self.params)
-        most, (chains, _) = num_draws * np.log10(num_draws), self.chains_that_vary()
+        most, chains = num_draws * np.log10(num_draws), self._chains_that_vary()
         if not chains.size:
             return float(min(num_draws, most))
         size = np.nan_to_num(effective_sample_size(chains), nan=0.0)
@@ -79,12 +79,12 @@ class Draws(Classifier):
         own = {**self.model.own_params(self.params), "class_probs": probs}
         return replace(self, model=model, params=model.to_sites(own))
 
-    def chains_that_vary(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """The parameters that vary, [chains, draws, P] in float64, and which of all, site after site, these are."""
+    def _chains_that_vary(self) -> np.ndarray[Any, Any]:
+        """The parameters that vary, [chains, draws, P] in float64."""
         sites = [np.asarray(value, np.float64).reshape(len(value), -1) for value in self.params.values()]
         whole = np.concatenate(sites, axis=1)
         varying = np.ptp(whole, axis=0) != 0  # true for NaN too
-        return whole[:, varying].reshape(self.num_chains, len(whole) // self.num_chains, -1), varying
+        return whole[:, varying].reshape(self.num_chains, len(whole) // self.num_chains, -1)
 
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
         """A uniform sample of these draws."""

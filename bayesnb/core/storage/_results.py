@@ -44,7 +44,7 @@ def save(fit: object, path: Target, *, rows: bool = False) -> None:
     the prior, the statistics and the powers, and ``load`` runs the update.
 
     Args:
-        fit: A result of a ``fit_`` function, ``bootstrap``, ``stream`` or ``sufficient_statistics``, a model, or a
+        fit: A result of a ``fit_`` function, ``stream`` or ``sufficient_statistics``, a model, or a
             fitted ``NaiveBayesClassifier``, which is saved with its names, categories and labels.
         path: The path of the file, whose folder must exist; or a file that is open for writing bytes, which is not
             closed, such as ``io.BytesIO()``.

@@ -25,7 +25,6 @@ from bayesnb.core.families import Histogram, Multinomial, Normal, NormalScores, 
 from bayesnb.core.families._hyperparameters import values_of
 from bayesnb.core.families.parts._support import require_axes, require_finite_numbers
 from bayesnb.core.fits._averaged import AveragedPosterior, update_both
-from bayesnb.core.fits._bootstrap import Bootstrap
 from bayesnb.core.fits._em import EMEstimate
 from bayesnb.core.fits._empirical import EmpiricalPosterior
 from bayesnb.core.fits._multilabel import MultiLabel
@@ -273,17 +272,6 @@ def _(result: Draws) -> Any:
             good = value.shape == (num_draws, *extra[site].shape()) and np.isfinite(value).all()
             if not good or not np.all(extra[site].support(value)):
                 raise ValueError(f"params[{site!r}] must be {num_draws} draws in the support of {extra[site]!r}")
-    return result
-
-
-@store_results(Bootstrap)
-def _(result: Bootstrap) -> Any:
-    rebuild(result.estimate)
-    params = _numbers("params", result.params)
-    _check_draws(result.estimate.model, params)
-    for site, value in params.items():
-        if value.shape[1:] != np.shape(result.estimate.params[site]):
-            raise ValueError(f"params[{site!r}] must be replicates of the estimate's array, got shape {value.shape}")
     return result
 
 

@@ -10,7 +10,6 @@ import bayesnb as nb
 import bayesnb.sklearn as drop_in
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays import _memory as memory
-from bayesnb.core.fits._bootstrap import bootstrap_weights
 
 X, Y = np.arange(8.0).reshape(4, 2) ** 1.3, np.array([0, 1, 0, 1])
 FAR = np.array([0, 1, 0, 10**9])
@@ -42,8 +41,6 @@ ASKED = {
     "hyperpriors": lambda: nb.fit_nuts(
         nb.NaiveBayes(nb.Bernoulli(dist.Gamma(2.0, 1.0))), X > 2, Y, key=KEY, num_samples=MANY
     ),
-    "bootstrap": lambda: nb.bootstrap(MODEL, X, Y, key=KEY, replicates=MANY, fit=nb.fit_map),
-    "bootstrap weights": lambda: bootstrap_weights(KEY, 4, MANY),
     "rows": lambda: posterior().generate(key=KEY, num_rows=MANY),
     "rows of an estimate": lambda: estimate().generate(key=KEY, num_rows=MANY),
     "data sets": lambda: posterior().generate(key=KEY, num_rows=4, num_datasets=MANY),

@@ -80,10 +80,6 @@ def _draws():
     return nb.Draws(fit.prior, params, {"diverging": np.zeros(4, bool)}, 1)
 
 
-def _bootstrapped(x):
-    return nb.bootstrap(MODEL, x, Y, key=jax.random.key(0), replicates=2, fit=nb.fit_map)
-
-
 def _estimated(x):
     one = nb.NaiveBayesClassifier(temper=False).fit(x, Y)
     return one.partial_fit(x, Y).predict_proba(x)
@@ -99,7 +95,6 @@ DOORS = {
     "leave_one_out": lambda x: nb.leave_one_out(MODEL, x, Y),
     "cross_validate": lambda x: nb.cross_validate(MODEL, x, Y, folds=2),
     "temper": lambda x: nb.temper(_fitted(), x, Y).predict_proba(x),
-    "bootstrap": lambda x: _bootstrapped(x).params["x_loc"],
     "explain": _explained,
     "dependence": lambda x: nb.dependence(x, Y).log_bayes_factor,
     "blocks of rows": lambda x: jax.tree.leaves(nb.stream(MODEL, [(x[:4], Y[:4]), (x[4:], Y[4:])], num_classes=2)),
@@ -141,7 +136,6 @@ SOFT = np.ma.array(np.full((6, 2), 0.5), mask=np.arange(12).reshape(6, 2) == 4)
         lambda y: nb.fit_em(MODEL, MEASURED, y),
         lambda y: nb.cross_validate(MODEL, MEASURED, y, folds=2),
         lambda y: nb.dependence(MEASURED, y),
-        lambda y: nb.bootstrap(MODEL, MEASURED, y, key=jax.random.key(0), replicates=2),
         lambda y: nb.stream(MODEL, [(MEASURED, y)], num_classes=2),
         lambda y: nb.NaiveBayesClassifier().fit(MEASURED, y),
         lambda y: drop_in.GaussianNB().fit(MEASURED, y),

@@ -20,6 +20,7 @@ import bayesnb as nb
 from bayesnb.inspection._arviz import library
 from tests import laws
 from tests.cases import Case, K, N
+from tests.replicates import replicates
 
 ROOT = Path(nb.__file__).parents[1]
 CODE = re.search(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), flags=re.S)[1]
@@ -180,7 +181,7 @@ def test_the_other_fits_take_it(case, key):
     post = nb.fit_posterior(model, X, y)
     assert np.isfinite(nb.cross_validate(model, X, y, folds=3)).all()
     assert_allclose(nb.temper(post, X, y).predict_proba(X).sum(axis=1), 1.0, rtol=1e-6)
-    assert nb.bootstrap(model, X, y, key=key, replicates=20).params["x_rate"].shape == (20, K, 3)
+    assert replicates(model, X, y, key=key)["x_rate"].shape == (20, K, 3)
     assert nb.fit_empirical(model, X, y).log_evidence > post.log_evidence
     alike = nb.NaiveBayes(type(model.families["x"])())
     assert_allclose(nb.fit_averaged(alike, X, y).predict_proba(X).sum(axis=1), 1.0, rtol=1e-6)

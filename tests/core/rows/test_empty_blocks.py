@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 import bayesnb as nb
 from tests import cases
 from tests.empty_blocks import FAMILIES, FLAGS, KEY, Y, beside, rows
+from tests.replicates import replicates
 
 DOORS = {
     "fit_mle": lambda m, x: nb.fit_mle(m, x, Y).predict_log_proba(x),
@@ -128,9 +129,9 @@ def test_tables_leave_it_out(name):
 @pytest.mark.parametrize("name", ["bernoulli", "shared", "covariance"])
 def test_replicates_hold_it(name):
     model, X = beside(name)
-    found = nb.bootstrap(model, X, Y, key=KEY, replicates=4, fit=nb.fit_map)
-    expected = nb.bootstrap(ALONE, {"f": FLAGS}, Y, key=KEY, replicates=4, fit=nb.fit_map)
-    assert_allclose(found.params["f_probs"], expected.params["f_probs"])
+    found = replicates(model, X, Y, key=KEY, fit=nb.fit_map)
+    expected = replicates(ALONE, {"f": FLAGS}, Y, key=KEY, fit=nb.fit_map)
+    assert_allclose(found["f_probs"], expected["f_probs"])
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 import sys
 from collections import Counter
 
-import jax
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -43,7 +42,6 @@ ENTRIES = {
     "fit_posterior": lambda X, y: nb.fit_posterior(MODEL, X, y, sample_weight=WEIGHT),
     "leave_one_out": lambda X, y: nb.leave_one_out(MODEL, X, y),
     "cross_validate": lambda X, y: nb.cross_validate(MODEL, X, y, folds=3),
-    "bootstrap": lambda X, y: nb.bootstrap(MODEL, X, y, key=jax.random.key(0), replicates=3, sample_weight=WEIGHT),
     "fit_em": lambda X, y: nb.fit_em(MODEL, X, np.where(np.arange(N) < 12, y, -1), max_iterations=3, tolerance=1.0),
     "dependence": lambda X, y: nb.dependence({"reals": X["reals"]}, y),
     "feature_inclusion": lambda X, y: nb.feature_inclusion(MODEL, X, y),

@@ -104,7 +104,6 @@ def test_numbers_of_other_kinds_are_the_machines_own(dtype, tmp_path):
         {"node": ["os.system", {}]},
         {"node": ["Posterior", {}]},
         {"node": ["PointEstimate", {"model": None, "params": None}]},
-        {"node": ["Bootstrap", {"estimate": {"tuple": []}, "params": {"dict": []}}]},
         {"node": ["ModelStatistics", {"class_counts": {"array": "0"}, "blocks": {"dict": [["x", 1]]}}]},
         {"distribution": ["warnings", {"dict": []}]},
         {"distribution": ["GaussianRandomWalk", {"dict": [["scale", 1.0], ["num_steps", -5]]}]},

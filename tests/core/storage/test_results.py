@@ -41,7 +41,6 @@ RESULTS = {
     "discounted": lambda: nb.fit_posterior(MODEL, statistics=nb.discount(nb.sufficient_statistics(MODEL, X, Y), 0.3)),
     "learned forgetting": lambda: nb.fit_forgetting(MODEL, X, Y).fit,
     "EM": lambda: nb.fit_em(MODEL, X, np.where(Y == 1, -1, Y), max_iterations=3),
-    "bootstrap": lambda: nb.bootstrap(MODEL, X, Y, key=jax.random.key(1), replicates=5),
     "labels": lambda: nb.fit_multilabel(MODEL, X, np.stack([Y, 1 - Y], axis=1)),
     "given draws": lambda: nb.Draws(MODEL.resolve(X, Y), nb.fit_posterior(MODEL, X, Y).sample(KEY, 4), STEPS, 2),
     "draws": lambda: nb.fit_nuts(MODEL, X, Y, **NUTS),

@@ -113,7 +113,7 @@ def _require_estimator(given: Any) -> Any:
     if not isinstance(given, NaiveBayesClassifier):
         raise StorageError(
             f"export takes a fit that has predict_log_proba, got {type(given).__name__}: fit a model first, or give "
-            "the estimate of a Bootstrap or a label of a MultiLabel"
+            "a label of a MultiLabel"
         )
     if not hasattr(given, "fit_"):
         raise StorageError("this NaiveBayesClassifier has not been fitted: fit it before the export")

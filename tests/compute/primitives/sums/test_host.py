@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import bayesnb as nb
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.primitives import _log_factorials as log_factorials
-from bayesnb.compute.primitives.sums import Labels, class_sums
+from bayesnb.compute.primitives.sums import HostSums, Labels, class_sums
 
 
 def moments(x, y, weight, k):
@@ -147,3 +147,13 @@ def test_weighted_sums_inside_jit_are_pairwise():
     count = jax.jit(lambda X, y, w: nb.sufficient_statistics(model, X, y, sample_weight=w))
     statistics = count(x, jnp.zeros(rows, jnp.int32), weight)
     assert_allclose(statistics.blocks["x"].counts[0, 0], rows * np.float64(np.float32(0.1)), rtol=2e-6)
+
+
+def test_squares_of_few_rows_far_from_the_others_are_done_again():
+    x = np.array([0.0, 0.0, 0.0, 0.0, 1e6 / 3, 1e6 / 3 + 1, 1e6 / 3 + 1.7])[:, None]
+    weights = np.array([[1, 1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 1, 3, 1], [0] * 7])
+    count, mean, squares = HostSums(Labels(weights.T.astype(float), None), len(weights)).moments(x)
+    assert_array_equal(count[:, 0], [7, 5, 0])
+    few = np.repeat(x, weights[1])
+    assert_allclose(mean[:2, 0], [x.mean(), few.mean()], rtol=1e-14)
+    assert_allclose(squares[:, 0], [7 * x.var(), 5 * few.var(), 0.0], rtol=1e-9)

@@ -204,7 +204,6 @@ def test_what_predicts_no_class_probabilities_is_refused(tmp_path):
     for given_, kind in [
         (MODEL, "NaiveBayes"),
         (nb.sufficient_statistics(MODEL, X, Y), "ModelStatistics"),
-        (nb.bootstrap(MODEL, X, Y, key=jax.random.key(1), replicates=2), "Bootstrap"),
         (nb.fit_multilabel(MODEL, X, Y[:, None]), "MultiLabel"),
         ("fit", "str"),
     ]:
