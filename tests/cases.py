@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import bayesnb as nb
-from bayesnb.families import TiedNormal
 
 N, K = 24, 3
 
@@ -58,7 +57,6 @@ def _families(rng: np.random.Generator) -> dict[str, nb.Family]:
             "shared", loc=rng.normal(size=(K, 3)), strength=[0.5, 1.0, 2.0], df=4.5, scale=np.eye(3) + 0.3
         ),
         "known": nb.NormalKnownVariance(rng.uniform(0.5, 3, (K, 3)), loc=rng.normal(size=3), scale=[0.5, 1.0, 2.0]),
-        "tied": TiedNormal(loc=rng.normal(size=(K, 2)), strength=[0.7, 2.0], columns=(0, 1, 0, 0)),
         "histogram": nb.Histogram(edges=[[-1.0, 0.5, 2.5], [-0.8, 1.2, np.inf]]),
         "informed": nb.Normal(loc=rng.normal(size=(K, 3)), strength=0.7, shape=2.5, rate=rng.uniform(0.5, 3, 3)),
     }
@@ -83,7 +81,6 @@ def _blocks(rng: np.random.Generator, y: np.ndarray) -> dict[str, np.ndarray]:
         "discriminant": _dependent(rng, shift),
         "informed": rng.normal(shift, 2.0, (N, 3)),
         "known": _missing(rng.normal(shift, 2.0, (N, 3)), rng),
-        "tied": _missing(rng.normal(shift, 2.0, (N, 4)), rng),
         "histogram": _missing(rng.normal(2.5 * shift - 2.0, 1.0, (N, 2)), rng),
     }
 
@@ -117,7 +114,6 @@ NAMES = [
     "informed",
     "known",
     "shared",
-    "tied",
     "histogram",
     "covariance",
     "discriminant",

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.core.families._tied_columns import TiedColumns
 from bayesnb.core.rows._checks import check_shapes
 from tests.cases import Case
 
@@ -76,12 +75,7 @@ def _rearranged(family: nb.Family, classes: np.ndarray, columns: np.ndarray) -> 
         return value[:, :, columns] if value.ndim > 2 else value
 
     values = {f.name: getattr(family, f.name) for f in dataclasses.fields(family)}
-    if isinstance(family, TiedColumns):  # groups are numbered in the order of their first columns
-        groups = [family.columns[d] for d in columns]
-        columns = np.array([*dict.fromkeys(groups)])
-        values["columns"] = tuple(columns.tolist().index(group) for group in groups)
-    kept = ("total_count", "columns")
-    moved = {name: move(value) if np.ndim(value) and name not in kept else value for name, value in values.items()}
+    moved = {n: move(value) if np.ndim(value) and n != "total_count" else value for n, value in values.items()}
     if isinstance(family, nb.Binomial):
         totals = family.total_count
         moved["total_count"] = None if totals is None else [totals[d] for d in columns]

@@ -25,7 +25,6 @@ from bayesnb.compute.arrays._placement import allow_promotion, fill_masked, lead
 from bayesnb.compute.arrays._typing import Array, FeatureNames, LabelsLike, Rows
 from bayesnb.compute.numerics._log_prob import logsumexp
 from bayesnb.core.families import Categorical, Histogram, MultivariateNormal
-from bayesnb.core.families._tied_columns import TiedColumns
 from bayesnb.core.fits._em import has_unlabelled
 from bayesnb.core.fits._nuts import HierarchicalDraws
 from bayesnb.core.model._declarations import fill_hyperpriors, sample_hyperparameters
@@ -294,14 +293,6 @@ def _(family: Any, site: str, columns: Sequence[Any]) -> Axes:
         "probs": {"cells": range(family.cells)}, "cuts": {"edges": range(family.cells - 1)}, "total": {}
     }  # fmt: skip
     return {"features": columns, **axes[site]}
-
-
-@site_axes.register(TiedColumns)
-def _(family: Any, site: str, columns: Sequence[Any]) -> Axes:
-    pairs = [*zip(columns, family.columns, strict=True)]
-    names = ["+".join(str(name) for name, group in pairs if group == g) for g in range(family.num_groups)]
-    axes = site_axes.dispatch(family.untied)(family, site, names)
-    return {"groups" if axis == "features" else axis: labels for axis, labels in axes.items()}
 
 
 def elpd_data(log_proba: Array) -> Any:

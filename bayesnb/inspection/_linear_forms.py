@@ -22,7 +22,6 @@ from bayesnb.compute.primitives import products
 from bayesnb.core.families import Bernoulli, Binomial, Categorical, MultivariateNormal, Normal
 from bayesnb.core.families._base import LinearFamily, Params
 from bayesnb.core.families._multivariate_normal import affine_form
-from bayesnb.core.families._tied_columns import TiedColumns
 from bayesnb.core.model._naive_bayes import NaiveBayes, Sites
 from bayesnb.core.results._classifier import PointEstimate, Posterior
 from bayesnb.core.results._draws import Draws
@@ -173,7 +172,3 @@ def _(family: Any, params: Params) -> Form | None:
     if not family.shared:
         return None
     return affine_form(jnp.asarray(params["loc"]), family.as_table(jnp.asarray(params["covariance"])))
-
-
-form.register(TiedColumns, lambda family, params: form(family.wide, family.spread(params)))
-affine_predictive.register(TiedColumns, lambda _: False)

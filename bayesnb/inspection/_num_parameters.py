@@ -13,7 +13,6 @@ import numpy as np
 from bayesnb.compute.arrays._placement import known
 from bayesnb.compute.arrays._typing import LabelsLike, Rows
 from bayesnb.core.families import Binomial, Histogram, Multinomial, MultivariateNormal
-from bayesnb.core.families._tied_columns import TiedColumns
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.results._classifier import Classifier
 from bayesnb.core.rows import _arguments as arguments
@@ -159,9 +158,3 @@ def _(family: Any, num_columns: int) -> tuple[int, int]:
 def _(family: Any, num_columns: int) -> tuple[int, int]:
     edges = None if family.atoms is None else known(family.edges)
     return (family.cells - 1) * num_columns if edges is None else int(np.isfinite(edges).sum()), 0
-
-
-@_free_parameters.register(TiedColumns)
-def _(family: Any, num_columns: int) -> tuple[int, int]:
-    del num_columns
-    return _free_parameters.dispatch(family.untied)(family, family.num_groups)

@@ -37,7 +37,6 @@ from bayesnb.core.families import (
     Views,
 )
 from bayesnb.core.families._base import Family, Params
-from bayesnb.core.families._tied_columns import TiedColumns
 from bayesnb.core.families.parts._bins import centres_of
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.results import _display_names as names
@@ -277,7 +276,6 @@ def _of_normals(loc: Array, variance: Array, k: int) -> Array:
 
 
 @means.register(MultivariateNormal)
-@means.register(TiedColumns)
 def _(family: Any, params: Params) -> Array:
     return jnp.full((params[family.sites[0]].shape[0], 1), jnp.nan)
 
@@ -315,11 +313,6 @@ def _(family: Any, params: Params, k: int, powers: Array) -> Array:
     probs, centres = family.bin_probs(params), _centres(family).T
     terms = raise_terms(family, family.log_likelihood_terms(params, centres).finite, powers, centres)
     return jnp.einsum("dg,gjd->jd", probs[k], terms[:, k, None] - terms)
-
-
-@divergence.register(TiedColumns)
-def _(family: Any, params: Params, k: int) -> Array:
-    return divergence(family.wide, family.spread(params), k).sum(axis=1, keepdims=True)
 
 
 _reference = jax.jit(NaiveBayes.reference)

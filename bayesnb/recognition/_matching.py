@@ -191,8 +191,9 @@ class Matches:
                     raise NotNaiveBayes(
                         f"site {latent!r}: one {what} is a parameter of several classes or columns "
                         f"({readers[latent, element]}, and element {unit} of {self.site_names[name]!r}): "
-                        "all classes may share a variance or covariance, and columns of one site all their parameters, "
-                        "but nothing else; an index beyond its axis, which JAX keeps inside, looks the same"
+                        "all classes may share a variance or covariance, but nothing else; give each its own, or "
+                        "sample the program as it is with numpyro.infer.MCMC; an index beyond its axis, which JAX "
+                        "keeps inside, looks the same"
                     )
                 readers[latent, element] = f"element {unit} of {self.site_names[name]!r}"
 

@@ -15,8 +15,6 @@ from bayesnb.recognition._points import Observed, Points
 from bayesnb.recognition._reading import reading_of
 from bayesnb.recognition._user_program import NotNaiveBayes
 
-A_PLATE = "give each column its own, by a plate of columns"
-
 
 class Values(NamedTuple):
     """A site's values at P points, [P, *shape], of which the last ``event`` axes are one draw."""
@@ -49,8 +47,6 @@ class Block:
     totals: Any
     known: dict[str, Any]
     """Parameters that are no latents but hyperparameters of the family, by short name, [K, D]."""
-    groups: tuple[int, ...] | None
-    """The group of each column, if columns share their parameters: then the tables have a column for each group."""
 
     @property
     def num_columns(self) -> int:
@@ -123,45 +119,7 @@ def _block(name: str, site: str, cells: Observed, tables: dict[str, Any], num_cl
     totals = cells.totals
     if totals is not None:
         totals = np.where(True if cells.mask is None else cells.mask, totals, np.nan)
-    whole = {s: v._replace(values=v.values[:, None]) if s in common else v for s, v in params.items()}
-    groups = None if family.one_feature else _groups(whole, site)
-    if groups is not None and common:
-        raise NotNaiveBayes(f"site {site!r}: its columns share their parameters, and so do its classes: {A_PLATE}")
-    if groups is not None:
-        family = _find_tied(family, site)
-        first = [groups.index(group) for group in range(max(groups) + 1)]
-        params = {short: values._replace(values=values.values[:, :, first]) for short, values in params.items()}
-    return Block(name, site, family, params, tuple(common), shape, totals, known, groups)
-
-
-def _groups(params: dict[str, Values], site: str) -> tuple[int, ...] | None:
-    """The group of each column, where those that have the same parameters at all points are one; None if none do."""
-    found: dict[tuple[int, ...], str] = {}
-    for short, values in params.items():
-        if "_" in short or same(values.values, values.values[:1]).all():
-            return None
-        rows = np.moveaxis(values.values, 2, 0).reshape(values.values.shape[2], -1)
-        _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-        order = np.argsort(np.argsort(first))
-        found[tuple(order[group.ravel()].tolist())] = short
-    if len(found) > 1:
-        tied, free = (found[groups] for groups in sorted(found, key=lambda groups: len({*groups}))[:2])
-        raise NotNaiveBayes(
-            f"site {site!r}: its columns share their {tied}, but not their {free}: columns may share all parameters or "
-            f"none; {A_PLATE}"
-        )
-    groups = next(iter(found))
-    return None if len({*groups}) == len(groups) else groups
-
-
-def _find_tied(family: type[Family], site: str) -> type[Family]:
-    tied = {known.untied: known for known in Family.known.values() if hasattr(known, "untied")}
-    if family not in tied:
-        raise NotNaiveBayes(
-            f"site {site!r}: columns that share their parameters are recognised of "
-            f"{', '.join(known.__name__ for known in tied)} alone, not of {family.__name__}; {A_PLATE}"
-        )
-    return tied[family]
+    return Block(name, site, family, params, tuple(common), shape, totals, known)
 
 
 def _columns(family: type[Family], short: str, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -214,8 +172,6 @@ def make_family(block: Block, found: Mapping[str, Any]) -> Any:
     if "num_categories" in fields:
         sizes = tuple(values.shape[-1] for values in block.params.values())
         given["num_categories"] = sizes[0] if "probs" in block.params else sizes
-    if block.groups is not None:
-        given["columns"] = block.groups
     if "total_count" in fields:
         given["total_count"] = block.fixed_totals
     return cls(**given)

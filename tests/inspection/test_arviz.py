@@ -29,7 +29,6 @@ DIMENSIONS = {
     "normal": {"loc": TABLE, "variance": TABLE},
     "informed": {"loc": TABLE, "variance": TABLE},
     "known": {"loc": TABLE},
-    "tied": {"loc": ("classes", "groups"), "variance": ("classes", "groups")},
     "histogram": {"probs": (*TABLE, "cells"), "cuts": ("features", "edges"), "total": ("features",)},
     "shared": {"loc": TABLE, "variance": ("features",)},
     "covariance": {"loc": TABLE, "covariance": (*TABLE, "features_other")},

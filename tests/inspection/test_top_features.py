@@ -18,7 +18,7 @@ NUM_ROWS = 4000
 @pytest.mark.parametrize(
     "name",
     cases.by_default(
-        [name for name in cases.NAMES if name not in ("trials", "multinomial", "known", "tied", "mixed")],
+        [name for name in cases.NAMES if name not in ("trials", "multinomial", "known", "mixed")],
         "ragged",
     ),
 )

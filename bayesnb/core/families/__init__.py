@@ -19,10 +19,6 @@ from bayesnb.core.families._multivariate_normal import MultivariateNormal as Mul
 from bayesnb.core.families._normal import Normal as Normal
 from bayesnb.core.families._normal_known_variance import NormalKnownVariance as NormalKnownVariance
 from bayesnb.core.families._poisson import Poisson as Poisson
-from bayesnb.core.families._tied_columns import TiedBernoulli as TiedBernoulli
-from bayesnb.core.families._tied_columns import TiedCategorical as TiedCategorical
-from bayesnb.core.families._tied_columns import TiedNormal as TiedNormal
-from bayesnb.core.families._tied_columns import TiedPoisson as TiedPoisson
 from bayesnb.core.families._views import NormalScores as NormalScores
 from bayesnb.core.families._views import Views as Views
 from bayesnb.core.families.parts._statistics import Statistics as Statistics

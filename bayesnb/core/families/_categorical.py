@@ -24,7 +24,7 @@ from bayesnb.compute.primitives._codes import Codes, declared_sizes, starts_of
 from bayesnb.compute.primitives.sums import ClassSums
 from bayesnb.core.families._base import Family, Hyperparameter, Params, Score, pytree
 from bayesnb.core.families._hyperparameters import most_axes, plates
-from bayesnb.core.families.parts._statistics import Statistics, by_group, without
+from bayesnb.core.families.parts._statistics import Statistics, without
 from bayesnb.core.families.parts._support import broadcast, require_cells, require_shapes, require_simplex
 
 
@@ -124,10 +124,6 @@ class CategoricalStatistics(Statistics):
 
     def minus(self, part: Self) -> Self:
         return replace(self, counts=without(self.counts, part.resize(self.sizes).counts))
-
-    def join_columns(self, groups: Sequence[int]) -> Self:
-        table = by_group(self.counts.reshape(len(self.counts), len(self.sizes), -1), groups).sum(axis=0)
-        return type(self)(table.reshape(len(table), -1), self.sizes[: table.shape[1]])
 
     def columns(self) -> list[Array]:
         """The counts of each column, [K, C]."""

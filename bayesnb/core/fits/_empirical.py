@@ -24,7 +24,6 @@ from bayesnb.compute.arrays._user_warnings import warn
 from bayesnb.compute.numerics import _newton as newton
 from bayesnb.core.families import FAMILIES, Family, Histogram, MultivariateNormal, Normal, NormalKnownVariance
 from bayesnb.core.families._categorical import CategoricalStatistics
-from bayesnb.core.families._tied_columns import TiedColumns
 from bayesnb.core.families.parts._support import require_choice, require_positive
 from bayesnb.core.fits._closed_form import fit_posterior
 from bayesnb.core.model._naive_bayes import NaiveBayes
@@ -217,16 +216,7 @@ def _owner(family: Family, by: str) -> np.ndarray[Any, Any]:
     if by == "block" or num_features == 1:
         return np.zeros((), int)
     by_category = dict(family.axes).get(_hyperparameter_names(family)[0], "").endswith("S")
-    return np.repeat(np.arange(num_features), _category_sizes(family, num_features) if by_category else 1)[None]
-
-
-@singledispatch
-def _category_sizes(family: Any, num_features: int) -> tuple[int, ...]:
-    """The number of categories of each feature with hyperparameters of its own."""
-    return family.category_sizes(num_features)
-
-
-_category_sizes.register(TiedColumns, lambda family, num_groups: family.untied.category_sizes(family, num_groups))
+    return np.repeat(np.arange(num_features), family.category_sizes(num_features) if by_category else 1)[None]
 
 
 def _warn(fit: EmpiricalPosterior) -> None:

@@ -30,7 +30,6 @@ from bayesnb.core.families._base import Family
 from bayesnb.core.families._bernoulli import Bernoulli
 from bayesnb.core.families._categorical import Categorical
 from bayesnb.core.families._normal import Normal
-from bayesnb.core.families._tied_columns import TiedColumns
 from bayesnb.core.fits._closed_form import conjugate, fit_posterior
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.results._classifier import Posterior
@@ -130,11 +129,6 @@ def _of_categories(family: Any, x: Array, y: Array, factor: float) -> Array:
 @log_predictive_in_order.register(Normal)
 def _of_reals(family: Any, x: Array, y: Array, factor: float) -> Array | None:
     return None if family.common_sites else log_student_densities(family.prior, x, y, factor)
-
-
-@log_predictive_in_order.register(TiedColumns)
-def _of_tied_columns(*_: Any) -> None:
-    """No loop: the cells of a row depend on each other."""
 
 
 @partial(jax.jit, static_argnames="num_classes")

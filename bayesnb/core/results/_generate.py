@@ -19,7 +19,6 @@ from bayesnb.compute.arrays._placement import Array, allow_promotion, is_traced,
 from bayesnb.core.families import MultivariateNormal, Normal
 from bayesnb.core.families._base import Params
 from bayesnb.core.families._multivariate_normal import sample_normals
-from bayesnb.core.families._tied_columns import TiedColumns
 from bayesnb.core.model._generative_program import params_of_rows
 from bayesnb.core.model._naive_bayes import NaiveBayes, Sites
 
@@ -87,11 +86,6 @@ def _(family: Any, block: str, params: Params, y: Array, draw: Array, total_coun
     covariance = covariance[:, None] if family.shared else covariance
     noise = jax.random.normal(numpyro.prng_key(), (len(y), loc.shape[-1]))
     return sample_normals(loc, covariance, noise, draw, y)
-
-
-@sample_rows.register(TiedColumns)
-def _(family: Any, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
-    return sample_rows(family.wide, block, family.spread(params), y, draw, total_count)
 
 
 _compiled_rows = jax.jit(_rows, static_argnames="total_count")

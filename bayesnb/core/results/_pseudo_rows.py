@@ -24,7 +24,6 @@ from bayesnb.compute.arrays._placement import Array
 from bayesnb.compute.primitives._codes import Codes, starts_of
 from bayesnb.core.families import Bernoulli, Categorical, Histogram
 from bayesnb.core.families._categorical import EndToEnd, LookupFamily
-from bayesnb.core.families._tied_columns import TiedColumns
 from bayesnb.core.families._views import Views
 from bayesnb.core.families.priors import _segments as segments
 
@@ -61,8 +60,7 @@ def pseudo_counts(family: Any, vacuous: Any = None) -> PseudoCounts | None:
     return None
 
 
-# a row's cells, or a cell's views, depend on each other
-pseudo_counts.register(TiedColumns, lambda _family, _vacuous=None: None)
+# a cell's views depend on each other
 pseudo_counts.register(Views, lambda _family, _vacuous=None: None)
 
 

@@ -36,7 +36,6 @@ from bayesnb.core.families import Binomial, Categorical, Histogram, Multinomial,
 from bayesnb.core.families._base import Family, Params
 from bayesnb.core.families._categorical import codes_of_one_hot
 from bayesnb.core.families._hyperparameters import values_of
-from bayesnb.core.families._tied_columns import TiedColumns
 from bayesnb.core.families.parts._bin_statistics import same_bins
 from bayesnb.core.families.parts._support import WIDER, require_whole_rows, single
 
@@ -302,13 +301,6 @@ def columns_of(family: Any, params: Params) -> int:
 
 
 @singledispatch
-def columns_behind(family: Any, statistics: Any) -> int:
-    """The number of columns D of the rows that these are the statistics of."""
-    del family
-    return statistics.num_columns
-
-
-@singledispatch
 def totals_vary(family: Any) -> bool:
     """True if each row, or each of its cells, has a total of its own, which generating rows requires."""
     del family
@@ -352,10 +344,3 @@ def _(family: Any, parts: tuple[Array, ...], block: str) -> Array:
 columns_of.register(Categorical, lambda _, params: params["probs"].shape[1] if "probs" in params else len(params))
 
 totals_vary.register(Multinomial, lambda _: True)
-
-columns_of.register(TiedColumns, lambda family, _params: len(family.columns))
-
-
-@columns_behind.register(TiedColumns)
-def _(family: Any, statistics: Any) -> int:
-    return len(family.columns) if statistics.num_columns == family.num_groups else statistics.num_columns

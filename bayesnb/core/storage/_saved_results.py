@@ -35,7 +35,7 @@ from bayesnb.core.results._classifier import PointEstimate, Posterior
 from bayesnb.core.results._combine import check_powers
 from bayesnb.core.results._draws import Draws
 from bayesnb.core.rows import _arguments as arguments
-from bayesnb.core.rows._checks import check_fit, columns_behind, match_statistics
+from bayesnb.core.rows._checks import check_fit, match_statistics
 from bayesnb.core.rows._sufficient_statistics import ModelStatistics, same_sums
 from bayesnb.core.storage._kinds import rebuild, store_parts, store_results
 
@@ -203,7 +203,7 @@ def check_statistics(statistics: ModelStatistics, model: NaiveBayes) -> None:
     rebuild(statistics)
     match_statistics(model.families, model.num_classes, model.resolved, statistics)
     for name, columns in model.columns.items():
-        if columns not in (None, found := columns_behind(model.families[name], statistics.blocks[name])):
+        if columns not in (None, found := statistics.blocks[name].num_columns):
             raise ValueError(f"block {name!r} has {columns} columns in the model and {found} in the statistics")
 
 

@@ -26,7 +26,6 @@ from bayesnb.compute.numerics._covariances import proper, variances
 from bayesnb.core.families import Bernoulli, Binomial, Categorical, Multinomial, Normal, NormalKnownVariance, Poisson
 from bayesnb.core.families._categorical import EndToEnd
 from bayesnb.core.families._multivariate_normal import MultivariateNormal
-from bayesnb.core.families._tied_columns import TiedColumns
 
 POINTS, REACH = 512, 14.0
 """Of a parameter's grid, which reaches so many standard deviations of its logit, logarithm or inverse sine."""
@@ -94,8 +93,8 @@ Marginals = dict[str, tuple[Kind, tuple[Array, ...]]]
 def _refuse(family: Any, _: Any = None) -> Any:
     raise ValueError(
         f"{type(family).__name__} has no prior whose power is another such prior: power-scaling takes Bernoulli, "
-        "Binomial, Categorical, Multinomial, MultivariateNormal, Normal, NormalKnownVariance and Poisson blocks, "
-        "without tied columns; nb.robustness takes others as well"
+        "Binomial, Categorical, Multinomial, MultivariateNormal, Normal, NormalKnownVariance and Poisson blocks; "
+        "nb.robustness takes others as well"
     )
 
 
@@ -110,11 +109,6 @@ def marginals(family: Any) -> Marginals:
     """The distribution of each parameter by itself."""
     found: Marginals = _refuse(family)
     return found
-
-
-# their parameters are of groups, which have no names in a table
-scale_prior.register(TiedColumns, _refuse)
-marginals.register(TiedColumns, _refuse)
 
 
 @scale_prior.register(Bernoulli)

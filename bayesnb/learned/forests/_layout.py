@@ -77,7 +77,7 @@ normal_prior.register(Normal, lambda family: None if family.one_feature else fam
 
 def has_categories(family: Family) -> bool:
     """True if the columns of the block may be parents of any others."""
-    return not family.one_feature and all(table_sizes(family, 1))
+    return all(table_sizes(family, 1))
 
 
 def category_sizes(family: Family, num_columns: int) -> tuple[int, ...]:

@@ -27,7 +27,6 @@ from bayesnb.core.families import (
     NormalKnownVariance,
 )
 from bayesnb.core.families._base import Params
-from bayesnb.core.families._tied_columns import TiedColumns
 from bayesnb.core.families.parts._bins import log_density_inside
 from bayesnb.core.families.priors import _segments as segments
 from bayesnb.core.results import _display_names as names
@@ -343,8 +342,3 @@ def _(family: Any, params: Params, column: int) -> tuple[Array, Array]:
     probs = compute(segments.split, mass[None, None], *draws)[:, :, 0]
     inside = np.exp(log_density_inside(edges, points, values))
     return values[:, 0], probs[:, :, find_bins(values, edges)[:, 0]] * inside[None, None, :, 0]
-
-
-@cell_densities.register(TiedColumns)
-def _(family: Any, params: Params, column: int) -> tuple[Array, Array]:
-    return cell_densities(family.wide, family.spread(params), column)

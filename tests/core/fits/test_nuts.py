@@ -203,7 +203,7 @@ def factor(name, weight):
 MOVED = [name for name in cases.NAMES if name != "histogram"]  # whose discrete sites fit_nuts refuses
 
 
-@pytest.mark.parametrize("name", cases.by_default(MOVED, slow=("normal", "mixed", "poisson", "tied")))
+@pytest.mark.parametrize("name", cases.by_default(MOVED, slow=("normal", "mixed", "poisson")))
 def test_the_factor_of_the_unlabelled_rows(name):
     """It is their weighted log density by predictions, in the coordinates of the labelled rows, and its slope."""
     rows, reference, expected = factor(name, np.arange(24) / 7 + 0.1)

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import bayesnb as nb
-from bayesnb.families import TiedBernoulli
 from tests.inspection.sensitivity.credal_sets import fitted, tables
 
 X, Y = tables()
@@ -47,9 +46,8 @@ QUESTIONS = {
     [
         (nb.NormalKnownVariance(), NUMBERS, True),
         (nb.MultivariateNormal(), NUMBERS, True),
-        (TiedBernoulli(columns=(0, 0, 1, 1)), np.minimum(X, 1), False),
     ],
-    ids=["known variance", "full covariance", "tied columns"],
+    ids=["known variance", "full covariance"],
 )
 def test_families_are_answered_or_refused_by_name(family, x, powers, question):
     post, answers = nb.fit_posterior(nb.NaiveBayes(family), x, Y), powers and question.startswith("prior")

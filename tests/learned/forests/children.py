@@ -4,7 +4,6 @@ import jax
 import numpy as np
 
 import bayesnb as nb
-from bayesnb.families import TiedPoisson
 
 N, K, SIZE = 40, 2, 3
 RNG = np.random.default_rng(8)
@@ -17,7 +16,6 @@ CHILDREN = {
     "known variance": (nb.NormalKnownVariance(2.0, 0.5, 3.0), RNG.normal(MEAN, 1.0, (N, 2))),
     "words": (nb.Multinomial(0.7), RNG.poisson(MEAN * [1.0, 2.0, 0.5, 1.0]).astype(float)),
     "together": (nb.MultivariateNormal(), RNG.normal(MEAN, 1.0, (N, 2))),
-    "tied": (TiedPoisson(2.0, 0.5, columns=(0, 0)), RNG.poisson(MEAN, (N, 2)).astype(float)),
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Several blocks and likelihoods in one program, missing cells, and tables that columns share."""
+"""Several blocks and likelihoods in one program, and missing cells."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -125,48 +125,3 @@ def two_blocks_and_a_label_argument(first, second, label):
     with numpyro.plate("rows", len(label)):
         numpyro.sample("first", dist.Bernoulli(theta[label]).to_event(1), obs=first)
         numpyro.sample("second", dist.Bernoulli(phi[label]).to_event(1), obs=second)
-
-
-LIKELIHOOD = nb.NaiveBayes(nb.Bernoulli(), class_concentration=PI, num_classes=K)
-
-
-def tied(v):
-    return {"class_probs": v["pi"], "x_probs": jnp.broadcast_to(v["theta"][:, None], (K, D))}
-
-
-@accept(LIKELIHOOD, tied, FLAGS, answer="either", sites=("theta",))
-def one_probability_for_all_columns(X, y):
-    theta = by_class("theta", dist.Beta(2.0, B))
-    rows(X, y, lambda y: dist.Bernoulli(jnp.broadcast_to(theta[y][:, None], (len(y), D))))
-
-
-SAME = np.array([0, 1, 0])
-
-
-@accept(
-    LIKELIHOOD,
-    lambda v: {"class_probs": v["pi"], "x_probs": v["theta"][:, SAME]},
-    FLAGS,
-    answer="either",
-    sites=("theta",),
-)
-def columns_share_entries_by_an_index(X, y):
-    theta = numpyro.sample("theta", dist.Beta(2.0, B).expand([K, 2]).to_event(2))
-    rows(X, y, lambda y: dist.Bernoulli(theta[y][:, SAME]))
-
-
-CATEGORICAL = nb.NaiveBayes(nb.Categorical(C), class_concentration=PI, num_classes=K)
-
-
-@accept(
-    CATEGORICAL,
-    lambda v: {"class_probs": v["pi"], "x_probs": jnp.broadcast_to(v["theta"][:, None], (K, D, C))},
-    CODES,
-    answer="either",
-    sites=("theta",),
-)
-def one_table_of_categories_for_all_columns(X, y):
-    theta = by_class("theta", dist.Dirichlet(jnp.full(C, 1.5)))
-    y = labels(y)
-    with numpyro.plate("rows", len(y), dim=-2), numpyro.plate("positions", D, dim=-1):
-        numpyro.sample("x", dist.Categorical(theta[y][:, None]), obs=X)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -99,11 +98,6 @@ class Statistics(Node):
         names = [f.name for f in fields_of(self) if not f.metadata.get("static")]
         return replace(node, **{n: change(n, *(getattr(one, n) for one in (self, *others))) for n in names})
 
-    def join_columns(self, groups: Sequence[int]) -> Self:
-        """The statistics with each group of columns joined into one, [K, G]; for arrays [K, D]."""
-        pooled = jax.tree.map(lambda a: by_group(a, groups), self).pool()
-        return jax.tree.map(lambda a: a[0], pooled)
-
 
 def common_mean(mean: Array, count: Array, other_mean: Array, other_count: Array) -> tuple[Array, ...]:
     """The common mean, the difference of the means, the common count, and the other part's share of it."""
@@ -137,18 +131,6 @@ def class_rows(table: Array, places: Array) -> Array:
     own = places < table.shape[0]
     rows = table[np.where(own, places, 0)]
     return rows if own.all() else either.where(own.reshape(-1, *[1] * (table.ndim - 1)), rows, 0)
-
-
-def by_group(table: Array, groups: Sequence[int]) -> Array:
-    """The columns of a table [K, D, ...] by group, [M, K, G, ...], with zeros where a group has fewer than M."""
-    if table.shape[1] < len(groups):  # [K, 1]: a base measure that was not summed
-        return table[None]
-    members = [np.flatnonzero(np.asarray(groups) == g) for g in range(max(groups) + 1)]
-    places = np.full((max(map(len, members)), len(members)), len(groups))
-    for g, columns in enumerate(members):
-        places[: len(columns), g] = columns
-    padded = either.concatenate([table, either.zeros_like(table[:, :1])], axis=1)
-    return either.moveaxis(padded[:, places], 1, 0)
 
 
 STEP_ERROR = 16.0
