@@ -20,7 +20,6 @@ import numpy as np
 
 from bayesnb.compute.arrays import _memory as memory
 from bayesnb.compute.arrays._cells import dense, is_sparse
-from bayesnb.compute.arrays._class_table import whole
 from bayesnb.compute.arrays._compute import compute_rows
 from bayesnb.compute.arrays._placement import to_double, to_host
 from bayesnb.compute.arrays._typing import Array, Estimator, FeatureNames, Table
@@ -360,7 +359,7 @@ def merge_words(family: Any, params: Params | None, shown: Array) -> tuple[Any, 
 def _(family: Any, params: Params, x: Array) -> LogProb:
     """x log theta_w for each word, with impossible words counted, and 0 for the length, [N, K, D + 1]."""
     del family
-    probs, counts = jnp.asarray(whole(params["probs"])), counts_of(x)[:, None, :]
+    probs, counts = jnp.asarray(params["probs"]), counts_of(x)[:, None, :]
     cells = counts * stable.safe_log(probs)[None]
     zeros = ((probs == 0)[None] & (counts > 0)).astype(cells.dtype)
     length = jnp.zeros((*cells.shape[:2], 1), cells.dtype)
@@ -376,7 +375,7 @@ def _(family: Any, x: Array) -> Array:
     A word that is seen once adds the log of its posterior mean, as it does under known parameters. The length is a
     correction that vanishes as A grows, and is 0 if n is 0 or 1.
     """
-    counts, a = counts_of(x)[:, None, :], whole(family.concentration)[None]
+    counts, a = counts_of(x)[:, None, :], family.concentration[None]
     total, length = dirichlet.total(a), dirichlet.total(counts)
     log_total = jnp.log(total)
     cells = stable.log_gamma_ratio(a, counts) - counts * log_total
@@ -387,7 +386,7 @@ def _(family: Any, x: Array) -> Array:
 @merge_words.register(Multinomial)
 def _(family: Any, params: Params | None, shown: Array) -> tuple[Any, Params | None]:
     # entries of a Dirichlet may be summed into one: the result is Dirichlet, too
-    table = whole(family.concentration if params is None else params["probs"])
+    table = family.concentration if params is None else params["probs"]
     others = np.ones(table.shape[1], bool)
     others[shown] = False
     # at least tiny, as it would be 0 without others

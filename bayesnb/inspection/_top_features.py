@@ -19,7 +19,6 @@ import numpy as np
 from jax.scipy.special import rel_entr
 from jax.scipy.stats import norm
 
-from bayesnb.compute.arrays._class_table import whole
 from bayesnb.compute.arrays._compute import compute
 from bayesnb.compute.arrays._placement import Array, allow_promotion, to_double
 from bayesnb.compute.arrays._typing import Estimator, FeatureNames
@@ -248,7 +247,7 @@ def _(family: Any, params: Params, k: int) -> Array:
 
 
 means.register(Categorical, lambda family, params: family.join(params))
-means.register(Multinomial, lambda _, params: whole(params["probs"]))
+means.register(Multinomial, lambda _, params: params["probs"])
 
 
 @divergence.register(Categorical)

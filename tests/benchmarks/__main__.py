@@ -27,7 +27,6 @@ from tests.benchmarks import (
     full_bayes,
     histograms,
     layouts,
-    many_classes,
     others,
     row_counts,
     scaling,
@@ -139,7 +138,6 @@ def main() -> None:
     parser.add_argument("--scaling", type=Path, metavar="OUT.png", help="time ours at growing sizes instead, and draw")
     parser.add_argument("--classes", action="store_true", help="time compilation at few and many classes instead")
     parser.add_argument("--row-counts", action="store_true", help="count compilations at many numbers of rows instead")
-    parser.add_argument("--many-classes", action="store_true", help="words of 10,000 and 100,000 classes instead")
     options = parser.parse_args()
 
     console = Console()
@@ -149,8 +147,6 @@ def main() -> None:
         console.print(scaling.report(options.quick, options.rounds, options.scaling))
     elif options.classes:
         console.print(classes.report(options.only, options.rounds))
-    elif options.many_classes:
-        console.print(many_classes.report(options.quick))
     elif options.row_counts:
         console.print(row_counts.report(options.only, options.rounds))
     else:

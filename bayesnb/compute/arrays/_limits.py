@@ -74,12 +74,8 @@ ROWS_IN_PYTHON = 4  # compared with every edge of bins, so that a new process an
 # of some columns take .1 s by numpy, and compiled they took 2 s
 MOST_IN_NUMPY = 1 << 22
 FINE_ROWS, PADDING = 512, 32  # up to so many rows, which numpy mostly evaluates, blocks are padded to multiples of 32
-MOST_DENSE_CELLS = 1 << 24  # of a table of classes, 128 MiB, that is dense however few of them are its own
-DENSITY = 8  # cells of a larger table for one of its own: sparse, these take a quarter of the memory at most
-SPARSE_CELL_BYTES = 16  # of a cell of its own: a number and its place
 ROWS_ONE_BY_ONE = 16  # of a frame that are encoded so
 CODE_TABLE = 1 << 10  # the longest span of whole numbers whose codes stand in a table
-MOST_TABULATED = 3  # the largest count whose logarithms are tabulated for every cell of a sparse table
 ENTRIES_A_CELL = 8  # of a table of counts cost as much as evaluating one cell
 COUNT_TABLE_BYTES = 1 << 27  # of such a table, at most
 

@@ -69,7 +69,7 @@ def fit_mle(
         array([[2.],
                [5.]])
     """
-    model, statistics = gather(model, X, y, sample_weight, statistics, evidence=False, tables=True)
+    model, statistics = gather(model, X, y, sample_weight, statistics, evidence=False)
     counts = known(statistics.class_counts)
     if counts is not None and not counts.sum() > 0:
         raise ValueError("the likelihood has no maximum without rows: give at least one row with a positive weight")
@@ -97,7 +97,7 @@ def fit_map(
         >>> fit.params["x_probs"].round(3)  # (2 + 1) / (3 + 2)
         array([[0.6]])
     """
-    model, statistics = gather(model, X, y, sample_weight, statistics, closed_form=True, evidence=False, tables=True)
+    model, statistics = gather(model, X, y, sample_weight, statistics, closed_form=True, evidence=False)
     model, params = compute(_resolve_and_fit, model, statistics, formula=posterior_mode)
     return PointEstimate.trust(model, params)
 
@@ -124,7 +124,7 @@ def fit_posterior(
         >>> round(float(post.log_evidence), 3)
         -13.146
     """
-    model, statistics = gather(model, X, y, sample_weight, statistics, closed_form=True, tables=True)
+    model, statistics = gather(model, X, y, sample_weight, statistics, closed_form=True)
     prior, posterior = compute(_resolve_and_fit, model, statistics, formula=NaiveBayes.update)
     return Posterior(prior, posterior, statistics, prior.start_powers())
 
@@ -172,11 +172,10 @@ def gather(
     *,
     closed_form: bool = False,
     evidence: bool = True,
-    tables: bool = False,
 ) -> tuple[NaiveBayes, ModelStatistics]:
     """The model, not yet resolved, and the statistics of the rows; both on the host if the data are.
 
-    For a ``closed_form`` the model must be conjugate. With ``tables`` the counts of many classes may be sparse.
+    For a ``closed_form`` the model must be conjugate.
     """
     if closed_form:
         conjugate(model)
@@ -185,12 +184,11 @@ def gather(
     if statistics is None:
         if X is None:
             raise ValueError("give rows, X and y, or statistics=sufficient_statistics(model, X, y)")
-        statistics = summarise(label_rows(model, X, y, sample_weight), evidence=evidence, tables=tables)
+        statistics = summarise(label_rows(model, X, y, sample_weight), evidence=evidence)
     elif not (X is None and y is None and sample_weight is None):
         raise ValueError("give rows or their statistics, not both")
     else:
         match_statistics(model.families, model.num_classes, model.resolved, statistics)
-        statistics = statistics if tables else statistics.dense()
     _warn_of_rounding(statistics)
     if on_host(statistics) and not is_traced(model):
         model = jax.tree.map(np.asarray, model)  # numbers too: they are then of double precision

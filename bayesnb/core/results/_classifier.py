@@ -17,7 +17,6 @@ import jax
 import numpy as np
 
 from bayesnb.compute.arrays import _limits as limits
-from bayesnb.compute.arrays._class_table import is_class_table
 from bayesnb.compute.arrays._compute import answers_cpu_rows, interpret
 from bayesnb.compute.arrays._placement import (
     Node,
@@ -381,7 +380,7 @@ class Posterior(Classifier):
     @property
     def draws_at_once(self) -> int:
         """A power of two, so that the draws take little memory."""
-        numbers = sum(math.prod(np.shape(leaf)) for leaf in jax.tree.leaves(self.model, is_class_table))
+        numbers = sum(math.prod(np.shape(leaf)) for leaf in jax.tree.leaves(self.model))
         return min(limits.DRAWS_AT_ONCE, 1 << max(limits.DRAWS_BYTES // (8 * numbers), 1).bit_length() - 1)
 
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:

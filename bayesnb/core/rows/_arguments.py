@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.compute.arrays import _memory as memory
-from bayesnb.compute.arrays._class_table import is_class_table
 from bayesnb.compute.arrays._loops import require_jax
 from bayesnb.compute.arrays._placement import Array, as_array, at_once_unless_traced, is_traced, known, short_repr
 from bayesnb.core.rows._checks import columns_of, quote
@@ -136,7 +135,7 @@ def check_params(model: Any, given: Mapping[str, Any]) -> dict[str, Array]:
     sites = model.sites()
     if set(given) != set(sites):
         raise ValueError(f"params must have the sites {sites}, got {list(given)}")
-    arrays = {name: given[name] if is_class_table(given[name]) else as_array(given[name]) for name in sites}
+    arrays = {name: as_array(given[name]) for name in sites}
     given, spelling, model = arrays, model.spelling, model.with_sites(None)
     for site in () if spelling is None else spelling.sites:
         if arrays[site.name].shape != site.shape:

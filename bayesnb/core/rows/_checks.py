@@ -16,7 +16,6 @@ import numpy as np
 from numpyro.distributions.constraints import Constraint
 
 from bayesnb.compute.arrays._cells import bytes_per_row, from_bcoo, is_sparse, observed, part_of, rows_of
-from bayesnb.compute.arrays._class_table import is_class_table
 from bayesnb.compute.arrays._loops import in_threads, require_jax, row_blocks
 from bayesnb.compute.arrays._memory import require_computed
 from bayesnb.compute.arrays._own_primitives import checked
@@ -220,7 +219,7 @@ def match_statistics(families: Mapping[str, Family], num_classes: int | None, re
     if num_classes not in (None, given.num_classes):
         raise ValueError(f"the model has {num_classes} classes, the statistics {given.num_classes}")
     for name, family in families.items() if resolved else ():
-        ours, theirs = getattr(family, family.axes[0][0]), jax.tree.leaves(given.blocks[name], is_class_table)[0]
+        ours, theirs = getattr(family, family.axes[0][0]), jax.tree.leaves(given.blocks[name])[0]
         if ours.shape != theirs.shape:
             raise ValueError(
                 f"block {name!r} has the shape {ours.shape} in the model and {theirs.shape} in the statistics"

@@ -17,7 +17,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.compute.arrays import _either as either
-from bayesnb.compute.arrays._class_table import is_class_table, whole
 from bayesnb.compute.arrays._placement import Node, is_traced, on_host, promote_dtypes, pytree
 from bayesnb.compute.arrays._typing import Array, LabelsLike
 from bayesnb.core.families.parts._statistics import class_rows, require_sums, without
@@ -112,10 +111,6 @@ class ModelStatistics(Node):
         of = factor if isinstance(factor, Mapping) else dict.fromkeys(["label", *self.blocks], factor)
         blocks = {name: statistics.discount(of[name]) for name, statistics in self.blocks.items()}
         return replace(self, class_counts=self.class_counts * of["label"], blocks=blocks)
-
-    def dense(self) -> Self:
-        """The same with arrays in place of sparse tables of many classes; ValueError if they do not fit in memory."""
-        return replace(self, blocks=jax.tree.map(whole, self.blocks, is_leaf=is_class_table))
 
     def to_bytes(self) -> bytes:
         """The content of the file that ``nb.save`` writes: what a worker sends."""
@@ -313,12 +308,12 @@ def require_alike(a: ModelStatistics, b: ModelStatistics, verb: str) -> tuple[Mo
         )
     if a.classes != b.classes:
         a, b = _align(a, b, verb)
-    structures: list[Any] = [jax.tree.structure(s, is_class_table) for s in (a, b)]
+    structures: list[Any] = [jax.tree.structure(s) for s in (a, b)]
     if structures[0] != structures[1]:
         raise ValueError(f"statistics of different models cannot be {verb}: {a!r} and {b!r}")
     if on_host(a) != on_host(b):
         a, b = jax.tree.map(jnp.asarray, (a, b))
-    shapes = [[np.shape(leaf) for leaf in jax.tree.leaves(s, is_class_table)] for s in (a, b)]
+    shapes = [[np.shape(leaf) for leaf in jax.tree.leaves(s)] for s in (a, b)]
     if shapes[0] != shapes[1]:
         raise ValueError(
             f"statistics can be {verb} only if classes and columns are the same, got {a!r} and {b!r}; declare "

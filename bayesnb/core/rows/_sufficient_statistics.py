@@ -21,7 +21,6 @@ from jax.sharding import NamedSharding, PartitionSpec
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays import _memory as memory
 from bayesnb.compute.arrays._cells import bytes_per_row, is_sparse, part_of
-from bayesnb.compute.arrays._class_table import is_sparse_enough
 from bayesnb.compute.arrays._compute import put_beside
 from bayesnb.compute.arrays._loops import merge_in_threads, row_blocks
 from bayesnb.compute.arrays._placement import is_traced, promote_dtypes, with_automatic_axes
@@ -83,18 +82,15 @@ def sufficient_statistics(
     check_model(model)
     names = None if classes is None else check_classes(classes, num_classes)
     num_classes = num_classes if names is None else len(names)
-    found = summarise(label_rows(model, X, y, sample_weight, num_classes), tables=axis_name is None)
+    found = summarise(label_rows(model, X, y, sample_weight, num_classes))
     return (found if axis_name is None else merge_over(axis_name, found)).named(names)
 
 
-def summarise(rows: LabelledRows, *, evidence: bool = True, tables: bool = False) -> ModelStatistics:
-    """The sufficient statistics of rows; without ``evidence`` base measures of numpy rows may be NaN, to save time.
-
-    With ``tables`` counts of many classes may be a ``ClassTable``.
-    """
+def summarise(rows: LabelledRows, *, evidence: bool = True) -> ModelStatistics:
+    """The sufficient statistics of rows; without ``evidence`` base measures of numpy rows may be NaN, to save time."""
     rows = rows.drop_unused()
     if rows.on_host and rows.like is None:
-        return from_host(rows, evidence=evidence, tables=tables)
+        return from_host(rows, evidence=evidence)
     require_memory(rows, class_sizes(rows))
     if rows.like is not None:
         if (found := _from_cpu(rows, rows.like)) is not None:
@@ -136,12 +132,12 @@ def follow(model: Model, statistics: ModelStatistics) -> Model:
     return model.with_hyperparameters(families, model.class_concentration)
 
 
-def from_host(rows: LabelledRows, *, evidence: bool = True, tables: bool = False) -> ModelStatistics:
+def from_host(rows: LabelledRows, *, evidence: bool = True) -> ModelStatistics:
     """The statistics of numpy rows, by blocks of rows in threads."""
     families, arrays, num_classes = rows.families, rows.arrays, rows.num_classes
 
     def part(some: slice) -> ModelStatistics:
-        z = HostSums(rows.labels.rows(some), num_classes, evidence=evidence, tables=tables)
+        z = HostSums(rows.labels.rows(some), num_classes, evidence=evidence)
         found = {}
         for name, family in families.items():
             x = part_of(arrays[name], some)
@@ -154,7 +150,7 @@ def from_host(rows: LabelledRows, *, evidence: bool = True, tables: bool = False
         return ModelStatistics(z.counts(), found)
 
     sizes = class_sizes(rows)
-    require_memory(rows, sizes, tables=tables)
+    require_memory(rows, sizes)
     row_bytes = max([1, *map(bytes_per_row, arrays.values())])
     least = num_classes * max([0, *sizes.values()])
     block_bytes = limits.SPARSE_BLOCK_BYTES if any(map(is_sparse, arrays.values())) else None
@@ -244,23 +240,17 @@ def class_sizes(rows: LabelledRows) -> dict[str, int]:
     return found
 
 
-def require_memory(rows: LabelledRows, sizes: Mapping[str, int], *, tables: bool = False) -> None:
+def require_memory(rows: LabelledRows, sizes: Mapping[str, int]) -> None:
     """Raises ValueError if statistics of this many classes, and what is computed from them, do not fit in memory.
 
-    ``sizes`` are those of one class. With ``tables`` counts of many classes may be sparse.
+    ``sizes`` are those of one class.
     """
-    needed, num_columns = 8 * rows.num_classes, 0
-    for name, size in sizes.items():
-        family, x = rows.families[name], rows.arrays[name]
-        columns, of_block = columns_in(family, x), rows.num_classes * size
-        sparse = tables and family.one_feature and is_sparse(x) and not rows.labels.soft
-        if sparse and is_sparse_enough((rows.num_classes, columns), x.nnz):
-            of_block = limits.SPARSE_CELL_BYTES * x.nnz + 8 * rows.num_classes
-        needed, num_columns = needed + of_block, num_columns + columns
+    num_columns = sum(columns_in(family, rows.arrays[name]) for name, family in rows.families.items())
     memory.require(
-        2 * needed,
+        2 * rows.num_classes * (8 + sum(sizes.values())),
         f"statistics of K = {rows.num_classes:,} classes and D = {num_columns:,} columns",
-        "give fewer; labels and categories must be numbered 0, 1, 2, ..., numpy.unique(y, return_inverse=True)",
+        "give fewer, such as classes of an upper level where labels are paths, which nb.roll_up takes, or fewer words; "
+        "labels and categories must be numbered 0, 1, 2, ..., numpy.unique(y, return_inverse=True)",
     )
 
 

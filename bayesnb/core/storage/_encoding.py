@@ -19,7 +19,6 @@ import numpy as np
 import numpyro.distributions as dist
 from numpyro.distributions.transforms import AffineTransform
 
-from bayesnb.compute.arrays._class_table import ClassTable
 from bayesnb.compute.arrays._placement import allow_promotion, fields_of
 from bayesnb.core.families import Family
 from bayesnb.core.families.parts._statistics import Statistics
@@ -189,7 +188,7 @@ def _is_of(value: Any, kind: Any) -> bool:
     if kind is Any or origin is typing.Literal:
         return True
     if origin in (np.ndarray, jax.Array):
-        return isinstance(value, np.ndarray | np.generic | jax.Array | ClassTable)
+        return isinstance(value, np.ndarray | np.generic | jax.Array)
     if origin is UnionType:
         return any(_is_of(value, part) for part in parts)
     if origin is tuple:

@@ -18,10 +18,9 @@ import numpyro.distributions as dist
 
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._cells import LARGEST_CELL
-from bayesnb.compute.arrays._class_table import ClassTable, is_class_table
 from bayesnb.compute.arrays._compute import compute
 from bayesnb.compute.arrays._placement import allow_promotion, to_double
-from bayesnb.core.families import Histogram, Multinomial, Normal, NormalScores, Views
+from bayesnb.core.families import Histogram, Normal, NormalScores, Views
 from bayesnb.core.families._hyperparameters import values_of
 from bayesnb.core.families.parts._support import require_axes, require_finite_numbers
 from bayesnb.core.fits._averaged import AveragedPosterior, update_both
@@ -39,7 +38,7 @@ from bayesnb.core.rows._checks import check_fit, match_statistics
 from bayesnb.core.rows._sufficient_statistics import ModelStatistics, same_sums
 from bayesnb.core.storage._kinds import rebuild, store_parts, store_results
 
-store_parts(NormalScores, ClassTable)
+store_parts(NormalScores)
 
 
 def kept_beside(result: Any) -> dict[str, Any]:
@@ -149,17 +148,6 @@ def _check_resolved(family: Any, block: str, num_classes: int, num_columns: int)
 def _(family: Any, block: str, num_classes: int, num_columns: int) -> None:
     rate = np.where(np.equal(family.rate, 0), 1.0, family.rate)  # of constant columns; users may not give zero
     _check_resolved.dispatch(object)(family._replace(rate=rate), block, num_classes, num_columns)
-
-
-@_check_resolved.register(Multinomial)
-def _(family: Any, block: str, num_classes: int, num_columns: int) -> None:
-    check, table = _check_resolved.dispatch(object), family.concentration
-    if not is_class_table(table):
-        return check(family, block, num_classes, num_columns)
-    table.check(f"block {block!r}", "concentration")
-    if table.shape != (num_classes, num_columns) or len(table.base) != 1 or (np.asarray(table.total) != 1).any():
-        raise ValueError(f"block {block!r}: concentration must be a table {num_classes, num_columns} of one prior")
-    return check(family._replace(concentration=table.base), block, 1, num_columns)
 
 
 @_check_resolved.register(Histogram)
@@ -303,4 +291,4 @@ def _numbers(owner: str, given: Any) -> dict[str, np.ndarray[Any, Any]]:
     for name, value in given.items():
         sizes = {str(axis): size for axis, size in enumerate(np.shape(value))}
         require_axes(owner, given, ((name, "".join(sizes)),), sizes)
-    return {n: value if is_class_table(value) else np.asarray(value, np.float64) for n, value in given.items()}
+    return {n: np.asarray(value, np.float64) for n, value in given.items()}

@@ -127,7 +127,7 @@ def prior_sensitivity(
     if X is not None:
         return compute_rows(_carried, (fit,), fit.arrays(X))
     run = interpret if sum(map(np.size, jax.tree.leaves(fit.model))) < FEW else compute
-    prior, likelihood = run(_sensitivities, replace(fit, statistics=fit.statistics.dense()), num_draws=num_draws)
+    prior, likelihood = run(_sensitivities, fit, num_draws=num_draws)
     classes = names.check_class_names(known.get("class_names"), fit.model.num_classes or 0)
     return PriorSensitivity(prior, likelihood, classes, _entries(fit, known.get("feature_names")))
 

@@ -195,7 +195,7 @@ def _ratios_of_folds(forests: Sequence[ForestPosterior], rows: LabelledRows, fol
     ratios = np.empty((len(forests), rows.num_rows, rows.num_classes))
     for fold in folds:
         others = rows.select(~fold)
-        fit = fit_posterior(first.posterior.prior, statistics=summarise(others, tables=True))
+        fit = fit_posterior(first.posterior.prior, statistics=summarise(others))
         segments = segments_of(replace(first, posterior=fit).families, fit.model.columns)
         pairs = count_pairs(first.layout, others, first.layout.joined(segments))
         found = _each(ForestPosterior(fit, pairs, segments=segments, apart=first.apart), structures)

@@ -13,7 +13,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from bayesnb.compute.arrays._compute import put_beside
 from bayesnb.compute.arrays._placement import is_traced, promote_dtypes, to_host, with_automatic_axes
@@ -89,10 +88,7 @@ def _leave_out_of_forests(fit: ForestPosterior, X: Any, y: Any, sample_weight: A
 def fitted_rows(posterior: Posterior, X: Any, y: Any, sample_weight: Any) -> LabelledRows:
     """The rows on the host; ValueError unless they have the statistics of the fit, up to rounding."""
     rows = label_rows(posterior.model, *to_host((X, y, sample_weight)))
-    found, given = summarise(rows, tables=True), to_host(posterior.statistics).named(None)
-    if [np.shape(a) for a in jax.tree.leaves(found)] != [np.shape(a) for a in jax.tree.leaves(given)]:
-        # tables of many classes may have two forms
-        found, given = found.dense(), given.dense()
+    found, given = summarise(rows), to_host(posterior.statistics).named(None)
     flat: list[Any] = [jax.tree.flatten(one) for one in (found, given)]
     (again, structure), (fitted, structure_of_fit) = flat
 
@@ -105,7 +101,7 @@ def fitted_rows(posterior: Posterior, X: Any, y: Any, sample_weight: Any) -> Lab
 
 
 def _leave_out(model: NaiveBayes, rows: LabelledRows, joint: bool) -> Array:
-    fit = fit_posterior(model, statistics=summarise(rows, tables=True))
+    fit = fit_posterior(model, statistics=summarise(rows))
     own, weight = rows.labels.y, rows.weight()
 
     table = class_part(fit, own, weight)

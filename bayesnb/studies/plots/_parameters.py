@@ -12,7 +12,6 @@ import numpy as np
 import numpyro.distributions as dist
 
 from bayesnb.compute.arrays import _limits as limits
-from bayesnb.compute.arrays._class_table import whole
 from bayesnb.compute.arrays._compute import compute
 from bayesnb.compute.arrays._placement import allow_promotion, to_double, to_host
 from bayesnb.compute.arrays._typing import Array, FeatureNames
@@ -306,7 +305,7 @@ def _(family: Any, params: Params, column: int) -> tuple[Array, Array]:
 @cell_densities.register(Multinomial)
 def _(family: Any, params: Params, column: int) -> tuple[Array, Array]:
     del family
-    return np.zeros(1), whole(params["probs"])[:, :, [column]]
+    return np.zeros(1), params["probs"][:, :, [column]]
 
 
 @cell_distribution.register(Normal)

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 import pytest
+import scipy.sparse
 
 import bayesnb as nb
 import bayesnb.sklearn as drop_in
@@ -15,6 +16,7 @@ X, Y = np.arange(8.0).reshape(4, 2) ** 1.3, np.array([0, 1, 0, 1])
 FAR = np.array([0, 1, 0, 10**9])
 MANY = 10**12
 LATE = np.where(np.arange(100_000) == 77_777, 10**9, 0)[:, None]
+WORDS = scipy.sparse.csr_array((np.ones(4), ([0, 1, 2, 3], [0, 3000, 1, 2])), shape=(4, 1_000_000))
 MODEL = nb.NaiveBayes(nb.Normal())
 KEY = jax.random.key(0)
 
@@ -49,6 +51,7 @@ ASKED = {
     "labels left out": lambda: nb.leave_one_out(MODEL, X, FAR),
     "labels in folds": lambda: nb.cross_validate(MODEL, X, FAR, folds=2),
     "labels beside none": lambda: nb.fit_em(MODEL, X, np.array([0, -1, 0, 10**9])),
+    "words of many classes": lambda: nb.fit_map(nb.NaiveBayes(nb.Multinomial(), num_classes=300_000), WORDS, Y),
     "declared classes": lambda: nb.stream(MODEL, [(X, Y)], num_classes=10**9),
     "categories": lambda: nb.fit_posterior(nb.NaiveBayes(nb.Categorical(10**9)), X.astype(int), Y),
     "codes of a few rows among many": lambda: drop_in.CategoricalNB().fit(LATE, np.arange(100_000) % 2),
@@ -61,6 +64,12 @@ def test_what_does_not_fit_is_refused_before_it_is_tried(asked, monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: 8 << 30)
     with pytest.raises(ValueError, match=r"would take at least [\d,.]+ [GT]iB of memory; 8 GiB is available: "):
         ASKED[asked]()
+
+
+def test_words_of_many_classes_are_told_of_trees_of_labels(monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda: 8 << 30)
+    with pytest.raises(ValueError, match=r"classes of an upper level where labels are paths, which nb\.roll_up takes"):
+        ASKED["words of many classes"]()
 
 
 def test_scores_of_many_rows_are_refused(monkeypatch):

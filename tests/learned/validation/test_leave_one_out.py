@@ -8,8 +8,6 @@ import scipy.sparse
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.compute.arrays import _limits as limits
-from bayesnb.compute.arrays._class_table import is_class_table
 from bayesnb.learned.validation._leave_one_out import fitted_rows
 from bayesnb.learned.validation._ratio_table import left_out_log_ratios
 from tests import cases
@@ -91,17 +89,3 @@ def test_a_row_is_judged_by_the_words_that_a_new_row_would_have(form, weight, vo
         logs = nb.fit_posterior(flat, rows, y, sample_weight=others).predict_log_proba(row)[0]
         assert_allclose(table.words["x"][n], np.delete(logs - logs[y[n]], y[n]), atol=1e-10)
         assert table.lengths["x"][n] == row.sum()
-
-
-def test_of_many_classes_words_leave_as_from_a_dense_table(monkeypatch, rng):
-    rows, y = scipy.sparse.csr_matrix(rng.poisson(0.1, (60, 40)) + np.eye(60, 40, dtype=int)), np.arange(60) % 20
-    tables, kinds = [], []
-    for density in (8, 0):
-        monkeypatch.setattr(limits, "MOST_DENSE_CELLS", 0)
-        monkeypatch.setattr(limits, "DENSITY", density)
-        fit = nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), rows, y)
-        tables.append(left_out_log_ratios(fit, fitted_rows(fit, rows, y, None), by_feature=False))
-        kinds.append(is_class_table(fit.statistics.blocks["x"].counts))
-    assert kinds == [False, True]
-    assert_allclose(*(table.words["x"] for table in tables), atol=1e-9)
-    assert_allclose(*(table.lengths["x"] for table in tables))

@@ -155,8 +155,7 @@ def test_statistics_of_other_bins_do_not_merge():
         nb.merge(one.statistics_, two.statistics_)
 
 
-def test_rows_of_many_classes_are_forgotten(monkeypatch):
-    monkeypatch.setattr(limits, "MOST_DENSE_CELLS", 50)
+def test_rows_of_many_classes_are_forgotten():
     words = scipy.sparse.random(200, 60, density=0.05, random_state=0, format="csr")
     words.data = np.ceil(3 * words.data)
     y = np.arange(200) % 70

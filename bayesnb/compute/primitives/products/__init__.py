@@ -5,7 +5,6 @@ of rows on the host, by JAX on a device. A missing cell contributes nothing; zer
 from the finite part (see ``log_prob``).
 """
 
-from bayesnb.compute.primitives.products._class_tables import rising_of_words, shares_of_words
 from bayesnb.compute.primitives.products._linear_scores import (
     Linear,
     centre_of,
@@ -18,5 +17,5 @@ from bayesnb.compute.primitives.products._table_sums import common_unit, log_ris
 
 __all__ = [
     "Linear", "centre_of", "common_unit", "linear", "linear_terms", "log_rising", "lookup",
-    "rising_and_linear", "rising_of_words", "shares_of_words", "single_precision", "sum_terms",
+    "rising_and_linear", "single_precision", "sum_terms",
 ]  # fmt: skip

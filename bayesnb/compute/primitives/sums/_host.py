@@ -7,13 +7,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse
 from numpyro.distributions import constraints
 from numpyro.distributions.constraints import Constraint
 
 from bayesnb.compute.arrays import _memory as memory
 from bayesnb.compute.arrays._cells import is_sparse, observed
-from bayesnb.compute.arrays._class_table import ClassTable, is_sparse_enough
 from bayesnb.compute.arrays._loops import compiled, for_loops
 from bayesnb.compute.arrays._placement import Array
 from bayesnb.compute.primitives._codes import Codes
@@ -41,13 +39,10 @@ class Labels(NamedTuple):
 
 
 class HostSums:
-    """Class sums of one block of numpy rows, in float64. Without ``evidence`` no base measure is summed.
+    """Class sums of one block of numpy rows, in float64. Without ``evidence`` no base measure is summed."""
 
-    With ``tables`` large sums of sparse rows may be a ``ClassTable``.
-    """
-
-    def __init__(self, labels: Labels, num_classes: int, *, evidence: bool = True, tables: bool = False) -> None:
-        self.labels, self.num_classes, self.evidence, self.tables = labels, num_classes, evidence, tables
+    def __init__(self, labels: Labels, num_classes: int, *, evidence: bool = True) -> None:
+        self.labels, self.num_classes, self.evidence = labels, num_classes, evidence
         self._proven: list[tuple[Array, Constraint]] = []
 
     def proves(self, x: Array, support: Constraint) -> bool:
@@ -88,16 +83,6 @@ class HostSums:
         else:
             _add_rows(for_loops(values), *self.labels, sums)
         return sums
-
-    def cells(self, values: Array, seen: Array | None = None) -> Any:
-        """As ``sum``; of sparse values, a ``ClassTable`` if it is large and few of its cells are not 0."""
-        shape = self.num_classes, values.shape[1]
-        if not (self.tables and is_sparse(values) and not self.labels.soft and is_sparse_enough(shape, 0)):
-            return self.sum(values, seen)
-        y, weight = self.labels
-        weight = np.ones(len(y)) if weight is None else weight.astype(np.float64)
-        rows = scipy.sparse.csr_array((weight, (y, np.arange(len(y)))), shape=(self.num_classes, len(y)))
-        return ClassTable.of_cells(rows @ values)
 
     def base(self, measure: Callable[[], Array], seen: Array | None = None) -> Array:
         return self.sum(measure(), seen) if self.evidence else np.full((self.num_classes, 1), np.nan)

@@ -11,7 +11,6 @@ import numpy as np
 
 from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays._cells import LARGEST_CELL
-from bayesnb.compute.arrays._class_table import is_class_table
 from bayesnb.compute.arrays._placement import Array, Node, fields_of
 from bayesnb.core.families.parts._support import Axes, require_axes, require_finite_numbers
 
@@ -125,9 +124,7 @@ def over(squares: Array, count: Array) -> Array:
 
 
 def class_rows(table: Array, places: Array) -> Array:
-    """The rows of a table [K, ...], also a ``ClassTable``, at these places [L], zeros where a place is K."""
-    if is_class_table(table):
-        return table.take(places)
+    """The rows of a table [K, ...] at these places [L], zeros where a place is K."""
     own = places < table.shape[0]
     rows = table[np.where(own, places, 0)]
     return rows if own.all() else either.where(own.reshape(-1, *[1] * (table.ndim - 1)), rows, 0)
@@ -160,18 +157,12 @@ def others_of(table: Array) -> Array:
     return before + after
 
 
-def require_sums(
-    owner: str, name: str, total: Array, part: Array, scale: Array | None = None, classes: Array | None = None
-) -> None:
-    """ValueError if sums of numbers that are not negative are larger in a part, but for rounding of ``scale``.
-
-    Sums are by class, [K, ...], or of these ``classes`` [C].
-    """
+def require_sums(owner: str, name: str, total: Array, part: Array, scale: Array | None = None) -> None:
+    """ValueError if sums by class [K, ...], none negative, are larger in a part, but for rounding of ``scale``."""
     total, part = np.asarray(total), np.asarray(part)
     bad = part - total > _noise(total, part, total if scale is None else np.asarray(scale), STEP_ERROR * CHAIN)
     if bad.any():
-        place = int(np.argwhere(bad)[0][0])
-        k = place if classes is None else classes[place]
+        k = int(np.argwhere(bad)[0][0])
         raise ValueError(
             f"{owner}: {name} of the rows to take away, {part[bad][0]:g} in class {k}, is more than the total "
             f"{total[bad][0]:g}, so these rows cannot have been counted; take away rows that were"
