@@ -84,40 +84,12 @@ def _compiler(function: Callable[..., T], options: dict[str, Any], *, keep: bool
     import numba  # takes a third of a second, and only numpy rows need it
     from numba.extending import register_jitable
 
-    register_prefetch()
     while _PARTS:
         register_jitable(_PARTS.pop())
     try:
         return numba.njit(function, nogil=True, cache=keep, **options)
     except RuntimeError:  # no folder for the cache is writable
         return numba.njit(function, nogil=True, **options)
-
-
-def prefetch(address: int) -> None:
-    """Loads the memory at an address into cache without waiting for it; only for use inside a compiled loop."""
-
-
-@cache
-def register_prefetch() -> None:
-    """Registers with numba that ``prefetch`` compiles to LLVM's instruction for data that are read again."""
-    from llvmlite import ir
-    from numba import types
-    from numba.extending import lower_builtin, type_callable
-
-    @type_callable(prefetch)
-    def typed(context: Any) -> Any:
-        del context
-        return lambda address: types.void(types.intp) if isinstance(address, types.Integer) else None
-
-    @lower_builtin(prefetch, types.intp)
-    def lowered(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        del signature
-        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        of_llvm = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
-        instruction = builder.module.declare_intrinsic("llvm.prefetch", [pointer], of_llvm)
-        read, often, data = number(0), number(3), number(1)
-        builder.call(instruction, [builder.inttoptr(arguments[0], pointer), read, often, data])
-        return context.get_dummy_value()
 
 
 S = TypeVar("S")

@@ -8,7 +8,6 @@ impossible features first, then the finite part.
 
 from __future__ import annotations
 
-import math
 from functools import reduce
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays import _limits as limits
-from bayesnb.compute.arrays._loops import compiled_unless_few, in_threads, row_blocks
+from bayesnb.compute.arrays._loops import in_threads, row_blocks
 from bayesnb.compute.arrays._placement import Array, on_host
 
 NO_CLASS = 1e9
@@ -77,45 +76,22 @@ class LogProb(NamedTuple):
         return either.where(self.zeros == fewest, self.finite, -np.inf)
 
     def _host_shares(self, *, logs: bool) -> Array:
-        """The shares of numpy rows, or their logarithms, in threads.
-
-        In rows of few classes compiled loops are faster than numpy, except for its vectorised exp. Without them
-        predictions of Bernoulli rows would take 1.4 times as long, more than their goal allows.
-        """
+        """The shares of numpy rows, or their logarithms, in threads."""
         shape = self.finite.shape
         flat = LogProb(*(None if part is None else part.reshape(-1, shape[-1]) for part in self))
         out = np.empty(flat.finite.shape)
 
         def block(rows: slice) -> None:
-            part, odds = LogProb(*(None if part is None else part[rows] for part in flat)), out[rows]
-            with np.errstate(under="ignore"):
-                _subtract_largest(np.ascontiguousarray(part.contenders(), dtype=np.float64), odds)
-                _normalise(odds, np.exp(odds), logs)
+            part = LogProb(*(None if part is None else part[rows] for part in flat))
+            with np.errstate(under="ignore", invalid="ignore"):
+                table = part.contenders().astype(np.float64, copy=False)
+                table = table - table.max(axis=1, keepdims=True)
+                odds = np.exp(table)
+                total = odds.sum(axis=1, keepdims=True)
+                out[rows] = table - np.log(total) if logs else odds / total
 
         in_threads(block, row_blocks(len(out), out.itemsize * shape[-1], block_bytes=limits.IN_CACHE))
         return out.reshape(shape)
-
-
-@compiled_unless_few
-def _subtract_largest(table: Array, out: Array) -> None:
-    for n in range(table.shape[0]):
-        largest = table[n, 0]
-        for k in range(1, table.shape[1]):
-            largest = table[n, k] if table[n, k] > largest else largest
-        for k in range(table.shape[1]):
-            out[n, k] = table[n, k] - largest
-
-
-@compiled_unless_few
-def _normalise(out: Array, odds: Array, logs: bool) -> None:
-    """The odds over their sum; or for ``logs``, less the log of the sum of the odds."""
-    for n in range(odds.shape[0]):
-        total = 0.0
-        for k in range(odds.shape[1]):
-            total += odds[n, k]
-        log_total = math.log(total)
-        for k in range(odds.shape[1]):
-            out[n, k] = out[n, k] - log_total if logs else odds[n, k] / total
 
 
 def _add(a: Array | None, b: Array | None) -> Array | None:

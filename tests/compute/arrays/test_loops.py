@@ -14,9 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.compute.arrays import _cells as cells
-from bayesnb.compute.arrays._cells import _count_others
-from bayesnb.compute.arrays._loops import compiled, prefetch, register_prefetch
-from bayesnb.compute.numerics._log_prob import _normalise, _subtract_largest
+from bayesnb.compute.arrays._loops import compiled
 from bayesnb.compute.primitives.products._student import log_squares
 from bayesnb.compute.primitives.products._table_sums import _look_up
 from bayesnb.compute.primitives.sums import Labels, class_sums
@@ -65,7 +63,7 @@ DECORATORS = {"compiled", "compiled_unless_few", "part_of_loops"}
 def test_loops_take_nothing_from_other_files_whose_changes_their_cache_does_not_see(tmp_path):
     paths = [path for path in Path(nb.__file__).parent.rglob("*.py") if "@compiled" in path.read_text(encoding="utf-8")]
     assert len(paths) > 5
-    assert {name for path in paths for name in from_other_files(path)} == {"prefetch"}  # an instruction of LLVM
+    assert {name for path in paths for name in from_other_files(path)} == set()
     faulty = tmp_path / "faulty.py"
     faulty.write_text("from bayesnb.limits import MOST\n\n@compiled\ndef add(x):\n    return x + MOST\n")
     assert from_other_files(faulty) == {"MOST"}
@@ -112,8 +110,8 @@ def test_one_cell_is_no_code(cell, place):
 
 def test_a_label_of_no_class_adds_nothing(rng):
     x = rng.normal(size=(5, 2))
-    y, sums = np.array([-1, 0, 3, 1, -7], np.int32), np.zeros((3, 2))
-    host._add_rows(x, y, None, sums)
+    y = np.array([-1, 0, 3, 1, -7], np.int32)
+    sums = host.HostSums(host.Labels(y, None), 3).sum(x)
     assert_array_equal(sums, [x[1], x[3], [0, 0]])
     origin, found = np.zeros((3, 2)), np.zeros((3, 2), bool)
     host._first_values(x, y, origin, found)
@@ -204,21 +202,6 @@ def test_a_truth_value_may_be_any_byte():
     assert_array_equal(nb.fit_posterior(model, odd, y).predict_proba(odd), proper.predict_proba(odd.astype(int)))
 
 
-def test_memory_that_a_loop_needs_soon_is_asked_for():
-    import numba
-
-    register_prefetch()
-
-    @numba.njit
-    def ask(x):
-        prefetch(x.ctypes.data)
-        prefetch(np.int32(0))  # it reads nothing, and so no address is wrong
-
-    ask(np.ones(2))
-    (code,) = ask.inspect_llvm().values()
-    assert "llvm.prefetch" in code
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8, bool])
 def test_the_largest_code_of_each_column(rng, dtype):
     x = rng.integers(0, 2 if dtype is bool else 9, (70_000, 33)).astype(dtype)
@@ -248,15 +231,10 @@ def squares(dtype):
 @pytest.mark.parametrize(
     ("loop", "args"),
     [
-        *[(_count_others, (X.ravel(), size)) for size in (2, np.inf)],
-        *[(_count_others, (CODES.ravel().astype(dtype), 5)) for dtype in (np.int64, np.int8, np.float32)],
         *[(_look_up, (CODES.astype(dtype), STARTS, TABLE)) for dtype in (np.int32, np.int8, np.float32)],
         (_look_up, (abs(CODES).astype(np.uint8), STARTS, TABLE)),
-        (_count_others, (abs(CODES).ravel().astype(np.uint8), 5)),
         (_look_up, (np.where(CODES < 0, np.nan, CODES), STARTS, TABLE)),
         *[(log_squares, squares(dtype)) for dtype in (np.float32, np.float64)],
-        (_subtract_largest, (LOGS, np.empty(LOGS.shape))),
-        *[(_normalise, (LOGS, np.exp(-np.abs(LOGS)) + 1e-300, logs)) for logs in (True, False)],
     ],
     ids=lambda given: getattr(given, "__name__", None),
 )

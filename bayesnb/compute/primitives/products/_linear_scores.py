@@ -19,7 +19,7 @@ from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays import _memory as memory
 from bayesnb.compute.arrays._cells import bytes_per_row, is_sparse, part_of
 from bayesnb.compute.arrays._compute import compute
-from bayesnb.compute.arrays._loops import compiled, for_loops, in_threads, prefetch, row_blocks
+from bayesnb.compute.arrays._loops import compiled, for_loops, in_threads, row_blocks
 from bayesnb.compute.arrays._placement import Array, namespace, on_host
 from bayesnb.compute.numerics._log_prob import LogProb
 
@@ -250,16 +250,6 @@ def _weigh(
     return reduce(operator.add, parts)
 
 
-AHEAD = 32
-"""The number of cells whose coefficients are prefetched before they are needed."""
-
-LINE = 64
-"""The size of a cache line in bytes."""
-
-HEAD = 8 * LINE
-"""Bytes of a row of coefficients that are prefetched; the processor prefetches the others by itself."""
-
-
 def multiply_stored(x: Any, coefficients: Array) -> Array:
     """x @ coefficients [D, K] in float64, for a sparse matrix [N, D]."""
     out = np.zeros((x.shape[0], coefficients.shape[1]))
@@ -267,16 +257,10 @@ def multiply_stored(x: Any, coefficients: Array) -> Array:
     return out
 
 
-# half of the time without prefetch, a third of scipy's: 11,314 rows of 170 of 130,000 words, 20 classes
 @compiled
 def _add_products(cells: Array, columns: Array, pointers: Array, coefficients: Array, out: Array) -> None:
-    begin, row_bytes, last = coefficients.ctypes.data, coefficients.shape[1] * coefficients.itemsize, pointers[-1] - 1
-    reach = min(row_bytes + LINE - 1, HEAD)  # a row need not begin at a cache line
     for n in range(out.shape[0]):
         for cell in range(pointers[n], pointers[n + 1]):
-            soon = begin + np.intp(columns[min(cell + AHEAD, last)]) * row_bytes
-            for offset in range(0, reach, LINE):
-                prefetch(soon + offset)
             value, d = np.float64(cells[cell]), np.uintp(columns[cell])
             for k in range(out.shape[1]):
                 out[n, k] += value * coefficients[d, k]

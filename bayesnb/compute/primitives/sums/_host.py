@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse
 from numpyro.distributions import constraints
 from numpyro.distributions.constraints import Constraint
 
@@ -59,6 +60,15 @@ class HostSums:
     def _soft(self) -> Array:
         return np.ascontiguousarray(self.labels.y.T, dtype=np.float64)
 
+    @cached_property
+    def _members(self) -> Any:
+        """The weight of each row in its class, sparse [K, N]; none of a row with a label outside of 0..K-1."""
+        y, weight = self.labels
+        inside = (y >= 0) & (y < self.num_classes)
+        weight = np.ones(len(y)) if weight is None else weight.astype(np.float64)
+        ends = np.concatenate([[0], np.cumsum(inside)])
+        return scipy.sparse.csc_array((weight[inside], y[inside], ends), shape=(self.num_classes, len(y)))
+
     def _by_class(self) -> Iterator[tuple[slice, Labels]]:
         """Integer labels as they are; soft labels class by class, as weights of rows of one class."""
         if not self.labels.soft:
@@ -77,11 +87,10 @@ class HostSums:
             values = np.where(seen, values, 0)
         if self.labels.soft:
             return self._soft @ (values if is_sparse(values) else values.astype(np.float64, copy=False))
+        if not is_sparse(values):
+            return self._members @ for_loops(values)
         sums = np.zeros((self.num_classes, values.shape[1]))
-        if is_sparse(values):
-            _add_cells(values.data, values.indices, values.indptr, *self.labels, sums)
-        else:
-            _add_rows(for_loops(values), *self.labels, sums)
+        _add_cells(values.data, values.indices, values.indptr, *self.labels, sums)
         return sums
 
     def base(self, measure: Callable[[], Array], seen: Array | None = None) -> Array:
@@ -175,19 +184,8 @@ def _scatter(x: Array, weight: Array) -> tuple[Array, float, Array]:
 
 
 @compiled
-def _add_rows(x: Array, y: Array, weight: Array | None, sums: Array) -> None:
-    """sums_kd += sum of w_n x_nd over the rows of class k."""
-    for n in range(x.shape[0]):
-        k = y[n]
-        if 0 <= k < sums.shape[0]:
-            w = 1.0 if weight is None else weight[n]
-            for d in range(x.shape[1]):
-                sums[k, d] += w * x[n, d]
-
-
-@compiled
 def _add_flags(x: Array, y: Array, weight: Array | None, ones: Array) -> None:
-    """As ``_add_rows`` for zeros and ones; any other cell makes its sum NaN."""
+    """ones_kd += sum of w_n x_nd over the rows of class k, of zeros and ones; any other cell makes its sum NaN."""
     for n in range(x.shape[0]):
         k = y[n]
         if 0 <= k < ones.shape[0]:
@@ -215,7 +213,7 @@ def _add_trials(x: Array, y: Array, weight: Array | None, ones: Array, cells: Ar
 
 @compiled
 def _add_cells(data: Array, columns: Array, pointers: Array, y: Array, weight: Array | None, sums: Array) -> None:
-    """As ``_add_rows`` for the stored cells of a sparse matrix, in any order."""
+    """sums_kd += sum of w_n x_nd over the rows of class k, of the stored cells of a sparse matrix, in any order."""
     for n in range(y.shape[0]):
         if 0 <= y[n] < sums.shape[0]:
             k, w = np.uintp(y[n]), 1.0 if weight is None else weight[n]
