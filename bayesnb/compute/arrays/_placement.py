@@ -251,9 +251,6 @@ def _place(tree: Any, sharding: Any) -> Any:
     return jax.tree.map(lambda leaf: reshard(leaf, sharding) if isinstance(leaf, jax.Array) else leaf, tree)
 
 
-T = TypeVar("T")
-
-
 def fields_of(node: Any) -> tuple[dataclasses.Field[Any], ...]:
     """The fields of a node or its class; the type checker accepts classes that are not dataclasses."""
     return dataclasses.fields(node)

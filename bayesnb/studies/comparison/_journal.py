@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from bayesnb.compute.arrays._user_warnings import warn
+from bayesnb.core.storage._whole_file import lock_folder, whole_file
 from bayesnb.studies.comparison._designs import Design, Split
 from bayesnb.studies.comparison._scored_cells import Cell, Place
-from bayesnb.tables.files._whole_file import lock_folder, whole_file
 from bayesnb.tables.frames._series import Array, DataError
 
 CELLS, LOSSES, ABOUT, SPLITS, LOCK = "cells.jsonl", "losses.bin", "study.json", "splits.npz", "lock"

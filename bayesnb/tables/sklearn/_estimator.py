@@ -72,10 +72,10 @@ class NaiveBayesClassifier(IncrementalClassifier):
             words may predict worse (see ``fit_empirical``); `averaged`, the average over all subsets of features.
         class_prior: Class probabilities: `uniform`, [K] in the order of ``classes_``, or a dict by label; the default
             learns them. ``predict_proba(X, class_prior=...)`` and ``with_class_prior`` change them after a fit.
-        class_weight: `balanced`, or a dict or Series of weights by label, 1 where it has none. It multiplies the learned
-            p(y = k) by the weight of k, and renormalises; `balanced` makes all p(y = k) equal. Only the class prior
-            changes: weights on the rows would also make the parameters of heavy classes look better known than they
-            are, and inflate the evidence. The decisions of `mle` are those of weighted rows where classes share no
+        class_weight: `balanced`, or a dict or Series of weights by label, 1 where it has none. It multiplies the
+            learned p(y = k) by the weight of k, and renormalises; `balanced` makes all p(y = k) equal. Only the class
+            prior changes: weights on the rows would also make the parameters of heavy classes look better known than
+            they are, and inflate the evidence. The decisions of `mle` are those of weighted rows where classes share no
             parameter.
         smoothing: l > 0, or l >= 0 for `map` and `mle`. Pseudo-counts of each category and word, so that predictions
             use (count + l) / (n + l C); pseudo-rows for numbers. `histogram` averages over its own.
