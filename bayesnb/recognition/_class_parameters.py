@@ -148,9 +148,11 @@ def _check_rows(labels: Labels, site: str, rows: Any, table: Any, y: Any, run: P
         raise NotNaiveBayes(
             f"site {site!r} depends on {cells[0]!r} given the label: the features are not conditionally independent"
         )
+    own = [f" such as {name!r}" for name, at in run.latents.items() if at.values.shape[1:2] == (labels.num_rows,)]
     raise NotNaiveBayes(
         f"site {site!r} has different parameters in rows of one class: they may depend on the label alone, not on a "
-        "covariate, on other cells, on a latent of each row, or on a random draw of the program's own"
+        f"covariate, on other cells, on a latent of each row{''.join(own[:1])}, or on a random draw of the program's "
+        "own"
     )
 
 

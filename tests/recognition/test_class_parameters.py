@@ -64,6 +64,11 @@ def a_feature_that_is_not_observed(X, y):
     numpyro.sample("weight", dist.Normal(theta[jnp.asarray(y), 0], 1.0))
 
 
+def a_latent_of_each_row(X, y):
+    theta, shift = table("theta", BETA), numpyro.sample("shift", dist.Beta(2.0, 3.0).expand([len(X)]).to_event(1))
+    rows(X, y, lambda y: dist.Bernoulli(theta[y] * shift[:, None]))
+
+
 def program_of_rows(X, y):
     theta = table("theta", BETA)
     rows(X, y, lambda y: dist.Bernoulli(theta[y]))
@@ -76,12 +81,18 @@ fixed = numpyro.handlers.substitute(program_of_rows, data={"pi": PI / PI.sum()})
     ("program", "X", "y", "sentence"),
     [
         (logit_of_a_class, FLAGS, Y, "the prior of 'p', a parameter of site 'y', is not conjugate: give two classes a"),
+        (
+            a_latent_of_each_row,
+            FLAGS,
+            Y,
+            "site .x. has different parameters .* on a latent of each row such as 'shift'",
+        ),
         (one_class, FLAGS, 0 * Y, "site 'y', the label, has one class: give its probabilities two"),
         (a_feature_that_is_not_observed, FLAGS, Y, "site 'weight' has a value for each row, depends on the label and"),
         (fixed, FLAGS, Y, "site 'pi' has a fixed value, as by handlers.substitute"),
         (program_of_rows, FLAGS[:0], Y[:0], "the example data have no rows: give at least two"),
     ],
-    ids=["a logit", "one class", "not observed", "substituted", "no rows"],
+    ids=["a logit", "a latent of each row", "one class", "not observed", "substituted", "no rows"],
 )
 def test_sentences(program, X, y, sentence):
     with pytest.raises(nb.NotNaiveBayes, match=sentence):

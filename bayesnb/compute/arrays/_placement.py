@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import wraps
+from numbers import Real
 from types import ModuleType
 from typing import Any, TypeVar, cast, dataclass_transform
 
@@ -102,8 +103,12 @@ def native(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def to_host(tree: Any) -> Any:
-    """The same pytree with numpy leaves; masked arrays keep their masks."""
-    return jax.tree.map(lambda a: a if is_sparse(a) else as_numpy(a), tree)
+    """The same pytree with numpy leaves, as are rows in a list of lists; masked arrays keep their masks."""
+    return jax.tree.map(
+        lambda a: a if is_sparse(a) else as_numpy(a),
+        tree,
+        is_leaf=lambda a: isinstance(a, list) and bool(a) and isinstance(a[0], list | tuple),
+    )
 
 
 def to_double(tree: Any) -> Any:
@@ -124,6 +129,18 @@ def fill_masked(x: Any) -> Any:
         return masked.data
     kind = masked.dtype if masked.dtype.kind == "f" else np.float64 if masked.dtype.kind in "iub" else object
     return masked.astype(kind).filled(np.nan)
+
+
+def fill_missing(x: Any) -> Any:
+    """As ``fill_masked``, and rows of objects with NaN for None and pandas' NA; in float64 if all are numbers."""
+    x = fill_masked(x)
+    cells = as_array(x) if isinstance(x, list | tuple) else x
+    if not isinstance(cells, np.ndarray) or cells.dtype.kind not in "OUST" or cells.ndim != 2:
+        return x
+    import pandas as pd  # which other arrays do not wait for
+
+    filled = np.where(pd.isna(cells), np.nan, cells) if cells.dtype == object else cells
+    return filled.astype(np.float64) if all(isinstance(cell, Real) for cell in filled.flat) else filled
 
 
 def fill_masked_codes(x: Any) -> Any:
@@ -147,11 +164,14 @@ def without_mask(name: str, given: Any) -> Any:
 
 def as_numpy(x: Any) -> Any:
     """A numpy array, with its mask if it has one; typed random keys, which numpy does not have, themselves."""
-    return x if isinstance(x, np.ma.MaskedArray) or is_key(x) else np.asarray(x)
+    masked = _masked_array(x)
+    return x if is_key(x) else np.asarray(x) if masked is None else masked
 
 
 def _masked_array(x: Any) -> Any:
-    """A masked array itself, or that of a list with masked arrays among its rows; None for anything else."""
+    """A masked array, that of a list with masked rows, or of a masked tensor of torch; None for anything else."""
+    if type(x).__name__ == "MaskedTensor":  # whose mask is True where there is a cell
+        return np.ma.MaskedArray(np.asarray(x.get_data()), ~np.asarray(x.get_mask()))
     if isinstance(x, list) and any(isinstance(row, np.ma.MaskedArray) for row in x):
         return np.ma.asarray(x)
     return x if isinstance(x, np.ma.MaskedArray) else None

@@ -23,6 +23,7 @@ from bayesnb.compute.arrays._placement import (
     Array,
     as_array,
     fill_masked,
+    fill_missing,
     is_traced,
     known,
     namespace,
@@ -228,7 +229,7 @@ def match_statistics(families: Mapping[str, Family], num_classes: int | None, re
 
 def _block(family: Family, name: str, given: Any) -> Array:
     """An array [N, D] of real numbers, or a sparse matrix in CSR format."""
-    x = native(given) if type(given) is np.ndarray else _read(family, name, given)
+    x = native(given) if type(given) is np.ndarray and given.dtype != object else _read(family, name, given)
     if x.ndim != 2:
         hint = "a single column is x[:, None]" if x.ndim == 1 else "flatten further axes into columns"
         raise ValueError(f"block {name!r} must be an array [N, D], got shape {x.shape}: {hint}")
@@ -260,9 +261,10 @@ def _read(family: Family, name: str, x: Any) -> Array:
             f"block {name!r} is a sparse matrix, which {type(family).__name__} does not support: give {DENSE}"
         )
     try:
-        x = rows_of(x) if is_sparse(x) else as_array(fill_masked(x))
+        x = rows_of(x) if is_sparse(x) else fill_missing(as_array(fill_masked(x)))
     except ValueError as error:
-        raise ValueError(f"block {name!r} is an inconsistent sparse matrix: {error}") from error
+        why = " is an inconsistent sparse matrix" * is_sparse(x)
+        raise ValueError(f"block {name!r}{why}: {error}") from error
     if is_sparse(x) and observed(x.data) is not None:
         raise ValueError(
             f"block {name!r} is a sparse matrix that contains NaN, but a sparse matrix has no missing cells: "

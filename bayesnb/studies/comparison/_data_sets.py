@@ -201,11 +201,7 @@ def _of_file(name: str, given: str, seed: int, group: Any) -> DataSet:
 
 
 def _as_others_take(source: Source, found: Description, texts: Sequence[str] = ()) -> pd.DataFrame:
-    """All columns of the rows with a class, as code of other authors takes them: the same from a file and from a frame.
-
-    Numbers are float64, true and false are booleans, dates are dates and categories with a type have pandas' type;
-    other cells are text. A missing cell is NaN. ``texts`` are read as text in files without types.
-    """
+    """All columns, numbers in float64 and missing cells as NaN, which are the same from a file and from a frame."""
     kinds = dict(zip(source.names, source.schema.types, strict=True))
     every = {*found.texts, *texts, *(column.name for column in found.schema.columns if column.text)}
     batches = (as_pandas(found.labelled(batch)) for batch in source.batches([*kinds], every))

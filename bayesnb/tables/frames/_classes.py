@@ -96,25 +96,22 @@ def plain_labels(y: Any, name: str = "y") -> Any:
     y = y.astype(object) if y.dtype.kind == "T" else y
     missing = pd.isna(y).ravel()
     if missing.any():
-        raise ValueError(
-            MISSING_LABEL.format(name, int(missing.argmax())) + " (y contains NaN)" * (y.dtype.kind == "f")
-        )
+        raise ValueError(MISSING_LABEL.format(name, missing.argmax()) + " (y contains NaN)" * (y.dtype.kind == "f"))
     if y.dtype.kind not in "OSV" or y.ndim != 1:
         return y
     types = {type(value) for value in y}
+    shown = listing(sorted(one.__name__ for one in types))
     if len(types) > 1:
-        shown = listing(sorted(one.__name__ for one in types))
         raise ValueError(f"{name} holds labels of several types, {shown}: give labels of one type")
-    if types == {str} and isinstance(found, nw.Series):
-        return y
-    if types == {str} and any(value.endswith("\0") for value in y):
+    of_series = types == {str} and isinstance(found, nw.Series)
+    if types == {str} and not of_series and any(value.endswith("\0") for value in y):
         raise ValueError(f"{name} holds a label that ends in a NUL character, which numpy would cut off: remove it")
     if not all(issubclass(one, bool | int | float | str) for one in types):
         raise ValueError(
-            f"{name} holds labels of type {types.pop().__name__}, expected text, numbers or dates of numpy: give text, "
+            f"{name} holds labels of type {shown}, expected text, numbers or dates of numpy: give text, "
             f"{name}.astype(str), or of a list [str(label) for label in {name}]"
         )
-    return np.array(y.tolist())
+    return y if of_series else np.array(y.tolist())
 
 
 def _array_of(y: Any) -> Array:

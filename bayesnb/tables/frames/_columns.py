@@ -174,12 +174,14 @@ class Column:
         names = texts.to_pylist()
         if {*names} <= {*FLAGS.values()}:
             return positions, np.array([*(name == FLAGS["true"] for name in names), np.nan])
-        odd = next((name for name in names if not reads_as_number(name)), None)
+        flags, known = any(isinstance(value, bool) for value in self.values), {*FLAGS.values()}
+        others = [name for name in names if not (name in known if flags else reads_as_number(name))]
+        odd = min(others, key=known.__contains__, default=None)  # true and false alone would be no error
         if odd is None:
             what, why = "numbers that are written as text", ": convert them to numbers"
         else:
             what, why = f"text, '{odd}'", f"; '{odd}' {why_text(odd)}" if is_meant_as_number(odd) else ""
-        fitted = "true and false" if any(isinstance(value, bool) for value in self.values) else "numbers"
+        fitted = "true and false" if flags else "numbers"
         raise DataError(f"column '{self.name}' holds {what}, and the model was fitted to {fitted} in it{why}")
 
     def _missing(self, num_cells: int) -> Array:

@@ -9,10 +9,10 @@ from typing import Any, Self
 
 import jax
 import numpy as np
-import pandas as pd
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bayesnb.compute.arrays._placement import fill_missing
 from bayesnb.compute.arrays._typing import ArrayLike, ByColumn, ByLabel, LabelsLike, Rows, Table
 from bayesnb.core.families import Family
 from bayesnb.core.model._naive_bayes import NaiveBayes
@@ -41,9 +41,9 @@ class NaiveBayesClassifier(IncrementalClassifier):
         pi ~ Dirichlet(1),   theta_kd ~ its likelihood's conjugate prior,   p(y = k, x) = pi_k prod_d p(x_d | theta_kd)
 
     X is an array [N, D], a sparse matrix (`bernoulli` and `multinomial`), or a data frame of pandas, polars or pyarrow,
-    whose columns may have different likelihoods. Rows of a frame may also be a list of dicts by column name, and to
-    predict one row a dict, `{"age": 31}`; each has all columns of the fit. A missing cell (NaN, null or None) drops its
-    factor, which marginalises it exactly; so does a category that was not in the fitted rows.
+    whose columns may have different likelihoods. Rows of a frame may also be a list of dicts by column name, Series or
+    named tuples, and to predict one row one of these, `{"age": 31}`; each has all columns of the fit. A missing cell
+    (NaN, null, None, NA) drops its factor, which marginalises it exactly; so does a category that no fitted row had.
 
     A column of text is read as words by ``likelihoods={"message": "words"}``, or by a ``CountVectorizer`` or a
     ``HashingVectorizer`` of one's own: a Multinomial block of sparse counts, whose vocabulary grows in ``partial_fit``.
@@ -272,8 +272,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
             return plain
         rows = check_features(self, X, reset=False)
         if isinstance(rows, Frame) and not schema.named:
-            cells = rows.to_numpy()
-            cells = np.where(pd.isna(cells), np.nan, cells) if cells.dtype == object else cells  # pd.NA is no number
+            cells = fill_missing(rows.to_numpy())  # pd.NA is no number
             rows = validate_data(self, cells, reset=False, dtype="numeric", ensure_all_finite=False)
         return schema.encode(rows)
 

@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array, validation
 from sklearn.utils.validation import validate_data
 
-from bayesnb.compute.arrays._placement import fill_masked, is_traced
+from bayesnb.compute.arrays._placement import fill_masked, fill_missing, is_traced
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.rows._arguments import check_factors
 from bayesnb.core.rows._model_statistics import subtract
@@ -23,6 +23,7 @@ from bayesnb.tables.frames._blocks import Blocks, BlocksSchema
 from bayesnb.tables.frames._choices import AUTO, refuse_words, takes_sparse
 from bayesnb.tables.frames._classes import codes_among, plain_labels
 from bayesnb.tables.frames._series import Array, DataError, as_frame, has_names, listing
+from bayesnb.tables.frames._values import reads_as_number
 from bayesnb.tables.frames._words import vectorizer_of
 from bayesnb.tables.sklearn._incremental import drop_zero_weights, fade_weights, known_classes
 from bayesnb.tables.sklearn._kept_rows import KeptRows, plan_rows
@@ -71,7 +72,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
         raise DataError("X is a list or a dict of blocks, and the model was fitted to one array or data frame")
     frame = as_frame(X)
     if frame is None:
-        X = _from_dicts(estimator, _from_texts(estimator, fill_masked(X), reset=reset), reset=reset)
+        X = _from_named(estimator, _from_texts(estimator, fill_masked(X), reset=reset), reset=reset)
         frame = as_frame(X)
     named = frame is not None and has_names(X)
     if not reset and not named:
@@ -93,9 +94,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     if frame is None:
         return _array(estimator, X, reset=reset)
     if reset and not (frame.shape[0] and frame.shape[1]):
-        raise DataError(
-            f"the data frame has {frame.shape[0]} rows and {frame.shape[1]} columns: give at least one of each"
-        )
+        raise DataError(f"X has {frame.shape[0]} rows and {frame.shape[1]} columns: give at least one of each")
     if not reset and named and estimator.schema_.named and estimator.schema_.warn_of_extra(frame.columns):
         frame = frame[estimator.schema_.names]
         X = frame.to_native()
@@ -183,21 +182,30 @@ def _from_texts(estimator: Any, X: Any, *, reset: bool) -> Any:
     return pd.DataFrame({name: np.asarray(X, object)})
 
 
-def _from_dicts(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Rows given as dicts, or as one dict, as a data frame with the columns of the fit; other rows unchanged."""
-    one = isinstance(X, Mapping) and not reset and not issparse(X)  # a matrix by keys is a dict
-    rows = [X] if one else X
-    if not (isinstance(rows, list | tuple) and rows and all(isinstance(row, Mapping) for row in rows)):
+def _from_named(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Dicts, Series and named tuples, or one of them, as a frame with the columns of the fit; other rows unchanged."""
+    one = None if reset else _by_name(X)
+    rows: list[Any] = [one] if one is not None else [*map(_by_name, X)] if isinstance(X, list | tuple) else [None]
+    if None in rows:
         return X
-    rows = [{str(name): cell for name, cell in row.items()} for row in rows]
     if reset:
         return pd.DataFrame(rows)
     if not estimator.schema_.named:
-        raise DataError("the model was fitted to an array, whose columns have no names: give an array, not dicts")
+        if isinstance(X, Mapping) or any(isinstance(row, Mapping) for row in X):
+            raise DataError("the model was fitted to an array, whose columns have no names: give an array, not dicts")
+        return X if rows else np.empty((0, estimator.n_features_in_))
     for row in rows:
         estimator.schema_.require([*row])
     names = estimator.schema_.names
     return pd.DataFrame(rows, columns=[*names, *dict.fromkeys(n for row in rows for n in row if n not in names)])
+
+
+def _by_name(row: Any) -> dict[str, Any] | None:
+    """A row by the names of its cells; None if they have no names."""
+    row = row._asdict() if hasattr(row, "_asdict") else row
+    named = isinstance(row, Mapping) or (isinstance(row, pd.Series) and {*map(type, row.index)} == {str})
+    named = named and not issparse(row)  # a matrix by keys is a dict
+    return {str(name): cell for name, cell in row.items()} if named else None
 
 
 def _array(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -209,6 +217,7 @@ def _array(estimator: Any, X: Any, *, reset: bool) -> Any:
             "likelihoods={'*': 'multinomial', range(-2, 0): 'normal'}; a ColumnTransformer with "
             "sparse_threshold=0 gives an array, whose likelihoods are inferred"
         )
+    X = _numbers(X)
     checks = {"dtype": "numeric", "ensure_all_finite": False, "ensure_min_samples": reset}
     sparse = SPARSE_FORMATS if takes_sparse(estimator.likelihoods) else False
     plain = _is_plain(X, 2) and X.size > 0
@@ -217,6 +226,19 @@ def _array(estimator: Any, X: Any, *, reset: bool) -> Any:
         X = validate_data(estimator, X, reset=reset, skip_check_array=plain, accept_sparse=sparse, **checks)
     if takes_counts(estimator) and X.shape[0]:
         validation.check_non_negative(X, type(estimator).__name__)
+    return X
+
+
+def _numbers(X: Any) -> Any:
+    """An array or a list with NaN for missing cells; DataError for text in it."""
+    X = fill_missing(X)
+    cells = X.flat if isinstance(X, np.ndarray) and X.dtype.kind in "OUT" else ()
+    text = next((str(cell) for cell in cells if isinstance(cell, str) and not reads_as_number(cell)), None)
+    if text is not None:
+        raise DataError(
+            f"X is an array with the text {text!r}, which is no number: convert your data to numeric codes 0, 1, ..., "
+            "or give a data frame, such as pandas.DataFrame(X), whose columns of text are categories"
+        )
     return X
 
 
@@ -241,7 +263,7 @@ def _columns_by_block(X: Any, model: NaiveBayes) -> dict[str, Any]:
 def _block(name: Any, given: Any) -> Any:
     if len(getattr(given, "shape", ())) != 2:
         raise DataError(f"block '{name}' must be an array [N, D], a sparse matrix or a data frame: give x[:, None]")
-    given = fill_masked(given)
+    given = _numbers(given)
     frame = as_frame(given)
     checks: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": False, "ensure_min_samples": 0}
     return check_array(given, accept_sparse=SPARSE_FORMATS, **checks) if frame is None else frame

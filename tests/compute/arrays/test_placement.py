@@ -2,6 +2,7 @@
 
 import jax
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from numpy.testing import assert_array_equal
@@ -115,6 +116,44 @@ def test_every_door_takes_masked_cells_for_missing(door):
         jax.tree.leaves(DOORS[door](masked(MEASURED))), jax.tree.leaves(DOORS[door](missing(MEASURED))), strict=True
     ):
         assert_array_equal(a, b)
+
+
+class MaskedTensor:
+    """As torch's: its mask is True where there is a cell, and numpy cannot read it."""
+
+    def __init__(self, x):
+        self.masked, self.shape = x, x.shape
+
+    def get_data(self):
+        return self.masked.data
+
+    def get_mask(self):
+        return ~np.ma.getmaskarray(self.masked)
+
+    def __array__(self, *_, **__):
+        raise TypeError("no implementation found for '__array__'")
+
+
+def rows_with(nothing):
+    return lambda x: np.where(np.ma.getmaskarray(x), nothing, x.data.astype(object)).tolist()
+
+
+@pytest.mark.filterwarnings("ignore:EM did not converge")
+@pytest.mark.parametrize("given", [MaskedTensor, *map(rows_with, (None, pd.NA, pd.NaT))])
+@pytest.mark.parametrize("door", ["leave_one_out", "cross_validate", "fit_em", "temper", "the drop-in class"])
+def test_a_masked_tensor_and_rows_of_python_have_missing_cells(door, given):
+    found, expected = (jax.tree.leaves(DOORS[door](x)) for x in (given(masked(MEASURED)), missing(MEASURED)))
+    for a, b in zip(found, expected, strict=True):
+        assert_array_equal(a, b)
+
+
+def test_a_masked_tensor_of_labels_or_weights_is_refused():
+    y = MaskedTensor(np.ma.array(Y, mask=[0, 0, 1, 0, 0, 0]))
+    for call in (lambda: nb.fit_mle(MODEL, MEASURED, y), lambda: nb.NaiveBayesClassifier().fit(MEASURED, y)):
+        with pytest.raises(ValueError, match="y is a masked array with a masked cell in row 2"):
+            call()
+    with pytest.raises(ValueError, match="sample_weight is a masked array with a masked cell in row 2"):
+        nb.fit_mle(MODEL, MEASURED, Y, sample_weight=y)
 
 
 @pytest.mark.parametrize("x", [CODES, FLAGS])

@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import bayesnb as nb
+from bayesnb.compute.arrays import _limits as limits
 from bayesnb.tables.frames._columns import Column
 from bayesnb.tables.frames._schema import encode_columns
 from bayesnb.tables.frames._series import DataError
@@ -175,3 +176,28 @@ def test_missing_flags_of_a_frame_are_missing_for_a_fit_of_an_array():
     clf, frame = nb.NaiveBayesClassifier().fit(X, y), pd.DataFrame({"a": flags, "b": X[:, 1]})
     rows = np.column_stack([np.where(flags.isna(), np.nan, flags.fillna(False).astype(float)), X[:, 1]])
     assert_array_equal(clf.predict_proba(frame), clf.predict_proba(rows))
+
+
+def test_the_cell_that_is_no_boolean_is_named(tmp_path):
+    fitted = pd.DataFrame({"smokes": [True, False, True, False], "age": [1.0, 2.0, 3.0, 4.0]})
+    clf = nb.NaiveBayesClassifier(method="posterior").fit(fitted, [0, 1, 0, 1])
+    words = "column 'smokes' holds text, '{}', and the model was fitted to true and false in it"
+    for odd in ("yes", "3"):
+        wrong = pd.DataFrame({"smokes": ["True", "False", odd], "age": [1.0, 2.0, 3.0]})
+        wrong.to_csv(path := tmp_path / "t.csv", index=False)
+        for call in (lambda: clf.predict(wrong), lambda: nb.predict_table(clf, wrong)):  # noqa: B023
+            with pytest.raises(ValueError, match=words.format(odd)):
+                call()
+        with pytest.raises(ValueError, match=f"line 4: {words.format(odd)}"):
+            nb.predict_table(clf, path)
+    of_numbers = nb.NaiveBayesClassifier({"*": "normal"}).fit(fitted, [0, 1, 0, 1])
+    for cells, odd in ((["True", "no"], "no"), (["1", "True"], "True")):
+        with pytest.raises(DataError, match=f"holds text, '{odd}', and the model was fitted to"):
+            of_numbers.predict(pd.DataFrame({"smokes": [1.0, 2.0], "age": cells}))
+
+
+def test_the_cell_that_is_no_boolean_is_named_at_a_later_block(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "CSV_BLOCK_BYTES", 64)
+    (path := tmp_path / "t.csv").write_text("y,smokes\n" + "0,True\n1,False\n" * 20 + "0,True\n1,yes\n")
+    with pytest.raises(nb.StreamError, match="line 43: column 'smokes' holds 'yes', which is not a number"):
+        nb.stream(nb.NaiveBayes(nb.Bernoulli()), path, label="y")

@@ -12,6 +12,7 @@ from numpy.testing import assert_array_equal
 
 import bayesnb as nb
 from bayesnb.compute.arrays import _limits as limits
+from bayesnb.tables.frames._series import DataError
 from tests import cases
 from tests.tables.sklearn.frame_of_every_kind import FRAME, KINDS, Y, outcome
 
@@ -133,3 +134,51 @@ def test_frames_of_other_columns_and_counts_are_refused_as_many_rows_are(clf):
         answer, warned = outcome(fitted, frame[: limits.ROWS_ONE_BY_ONE])
         assert isinstance(answer, str)
         assert (answer, warned) == outcome(fitted, frame[: limits.ROWS_ONE_BY_ONE + 1])
+
+
+NAMED = pd.DataFrame({"size": [1.0, 1.2, 3.0, 3.1] * 3, "town": ["u", "v", "w", "u"] * 3})
+LABELS = ["a", "a", "b", "b"] * 3
+ROWS = {
+    "series": [row for _, row in NAMED.iterrows()],
+    "named tuples": [*NAMED.itertuples(index=False)],
+    "dicts": NAMED.to_dict("records"),
+}
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_rows_with_names_are_rows_of_a_frame(kind):
+    clf, rows = nb.NaiveBayesClassifier(method="posterior"), ROWS[kind]
+    expected = clf.fit(NAMED, LABELS).predict_proba(NAMED)
+    assert_array_equal(clf.predict_proba(rows), expected)
+    assert_array_equal(clf.predict_proba(rows[2]), expected[2:3])
+    again = nb.NaiveBayesClassifier(method="posterior").partial_fit(rows, LABELS)
+    assert_array_equal(again.predict_proba(NAMED), expected)
+    assert clf.predict_proba([]).shape == (0, 2)
+    with pytest.raises(DataError, match="the rows have no column 'town'"):
+        clf.predict(pd.Series({"size": 1.0}))
+
+
+def test_rows_with_names_are_rows_of_an_array_that_was_fitted():
+    X = np.c_[NAMED["size"], -NAMED["size"]]
+    clf = nb.NaiveBayesClassifier().fit(X, LABELS)
+    rows = [pd.Series(row, ["a", "b"]) for row in X]
+    assert_array_equal(clf.predict_proba(rows), clf.predict_proba(X))
+    assert clf.predict_proba([]).shape == (0, 2)
+    with pytest.raises(DataError, match="X has 0 rows and 0 columns: give at least one of each"):
+        nb.NaiveBayesClassifier().fit([], [])
+
+
+@pytest.mark.parametrize("likelihoods", ["categorical", ["categorical"] * 2, {"*": "categorical"}, "auto", "bernoulli"])
+@pytest.mark.parametrize("kind", [str, object, np.dtypes.StringDType()])
+def test_text_in_an_array_is_refused_in_a_sentence(likelihoods, kind):
+    X, words = np.array([["u", "v"], ["w", "u"]] * 6, kind), r"with the text 'u', .* give a data frame, such as pandas"
+    for call in (nb.NaiveBayesClassifier(likelihoods).fit, nb.NaiveBayesClassifier(likelihoods).partial_fit):
+        with pytest.raises(DataError, match=words):
+            call(X, LABELS)
+    with pytest.raises(DataError, match=words):
+        nb.NaiveBayesClassifier().fit({"texts": X}, LABELS)
+    fitted = nb.NaiveBayesClassifier("categorical").fit([[0, 1], [1, 0]] * 6, LABELS)
+    with pytest.raises(DataError, match=words):
+        fitted.predict(X.tolist())
+    by_name = nb.NaiveBayesClassifier("categorical", method="posterior").fit(pd.DataFrame(X), LABELS)  # as it says
+    assert by_name.predict(X).shape == (12,)

@@ -304,7 +304,8 @@ def _as_numbers(rows: pa.RecordBatch, name: str) -> pa.Array:
         if flags or not len(odd):
             cells = [*(text == FLAGS["true"] if flags else float(text) for text in found), np.nan]
             return pa.array(np.array(cells, np.float64)[positions], from_pandas=True)
-        held = f"{found[odd[0]]!r}, which {why_text(found[odd[0]])}"
+        wrong = min((found[place] for place in odd), key=[*FLAGS.values()].__contains__)  # these alone would be none
+        held = f"{wrong!r}, which {why_text(wrong)}"
     raise ValueError(
         f"column {name!r} holds {held}; a model takes numbers, such as codes or days: change the cells, leave the "
         "column out with columns=[...], or give the source to nb.fit_table, which encodes text"

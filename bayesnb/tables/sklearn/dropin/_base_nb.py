@@ -15,7 +15,7 @@ import scipy.sparse
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, check_non_negative, validate_data
 
-from bayesnb.compute.arrays._placement import fill_masked, without_mask
+from bayesnb.compute.arrays._placement import fill_missing, without_mask
 from bayesnb.compute.arrays._typing import Table
 from bayesnb.compute.numerics._log_prob import LogProb
 from bayesnb.compute.primitives.products._linear_scores import Score
@@ -93,7 +93,7 @@ class BaseNB(IncrementalClassifier):
     def _validate_rows(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
         # scikit-learn checks for NaN and infinity in sparse rows only: for dense rows families do it, saving a pass
         sparse, finite = "csr" if get_tags(self).input_tags.sparse else False, scipy.sparse.issparse(X)
-        X, y = fill_masked(X), without_mask("y", y)
+        X, y = fill_missing(X), without_mask("y", y)
         return validate_data(self, X, y, accept_sparse=sparse, ensure_all_finite=finite, reset=reset)
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Array, Array | None]:
