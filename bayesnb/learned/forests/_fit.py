@@ -14,10 +14,13 @@ from typing import Any
 
 import jax
 import numpy as np
+from scipy.special import gammaln
 
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._placement import to_host
 from bayesnb.compute.arrays._typing import Array, ArrayLike, LabelsLike, Rows
+from bayesnb.compute.numerics._stable import NEVER
+from bayesnb.compute.primitives._codes import starts_of
 from bayesnb.core.fits._closed_form import conjugate, fit_posterior
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.results._classifier import Posterior
@@ -27,11 +30,11 @@ from bayesnb.core.rows._labelled_rows import Specification, label_rows
 from bayesnb.core.rows._sufficient_statistics import ModelStatistics, summarise
 from bayesnb.learned.forests._layout import has_categories, lay_out, segments_of
 from bayesnb.learned.forests._pairs import PairStatistics, count_pairs
-from bayesnb.learned.forests._posterior import ForestPosterior, ForestStatistics, forest_evidence
+from bayesnb.learned.forests._posterior import ForestPosterior, ForestStatistics, forest_evidence, forest_parts
 from bayesnb.learned.forests._structures import STRUCTURES, largest_branching, log_weights
 
-TIE_DIGITS = 6
-"""Decimals of the log evidence by which edges are told apart."""
+TIE_DIGITS, PREFERENCE = 6, 1e-7
+"""Decimals of the log evidence by which edges are told apart, and what may be added to it where they tie."""
 
 
 def fit_forests(
@@ -105,14 +108,29 @@ def add_pairs(
     return choose_parents(replace(fit, segments=segments_of(fit.families, fit.model.columns)))
 
 
-def choose_parents(fit: ForestPosterior) -> ForestPosterior:
-    """The fit with its most probable forest, if its structure is "best"."""
+def choose_parents(fit: ForestPosterior, preferences: Array | None = None) -> ForestPosterior:
+    """The fit with its most probable forest, if its structure is "best".
+
+    Edges that tie are told apart by ``preferences``, which may be those of more rows.
+    """
     if fit.structure != "best":
         return fit
     evidence, back = forest_evidence(fit), fit.layout.back
+    own = find_preferences(fit) if preferences is None else preferences
     # both directions of an edge may have one evidence, and rounding, as of another order of rows, is not to choose
-    weights: Array = np.asarray(log_weights(evidence)).round(TIE_DIGITS)
+    weights: Array = np.asarray(log_weights(evidence)).round(TIE_DIGITS) + own[:, None]
     return replace(fit, parents=largest_branching(weights[np.ix_(back, back)]))
+
+
+def find_preferences(fit: ForestPosterior) -> Array:
+    """What tells edges that tie apart, by their parents [F]: nothing that the order of rows or columns changes."""
+    parts, evidence = forest_parts(fit), forest_evidence(fit)
+    sums = np.where(evidence == NEVER, 0.0, evidence).sum(axis=1)
+    if parts.sizes:  # an edge that ties with its reverse differs from it where cells are missing
+        counts = parts.children[0].statistics.counts.reshape(parts.num_classes, parts.num_labels, -1)[:, -1]
+        alone = gammaln(counts + 1.0).sum(axis=0)
+        sums[: len(parts.sizes)] += np.add.reduceat(alone, starts_of(parts.sizes)[:-1])
+    return PREFERENCE * (sums / np.abs(sums).max(initial=1.0)).round(4)
 
 
 def forest_statistics(

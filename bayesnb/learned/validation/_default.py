@@ -26,9 +26,8 @@ from bayesnb.core.results._classifier import Posterior
 from bayesnb.core.results._combine import log_average
 from bayesnb.core.rows._checks import columns_in
 from bayesnb.core.rows._labelled_rows import LabelledRows, label_rows
-from bayesnb.core.rows._part import hash_rows
 from bayesnb.core.rows._sufficient_statistics import summarise
-from bayesnb.learned.forests._fit import choose_parents
+from bayesnb.learned.forests._fit import choose_parents, find_preferences
 from bayesnb.learned.forests._layout import Layout, Segments, has_categories, lay_out, segments_of
 from bayesnb.learned.forests._left_out_ratios import left_out_of_each
 from bayesnb.learned.forests._pairs import PairStatistics, count_pairs
@@ -36,7 +35,14 @@ from bayesnb.learned.forests._posterior import ForestPosterior, score_forests
 from bayesnb.learned.forests._stacked import COLUMNS, COVARIANCES, StackedPosterior
 from bayesnb.learned.forests._structures import STRUCTURES
 from bayesnb.learned.validation._learn_powers import Group, learn_powers
-from bayesnb.learned.validation._ratio_table import LeftOutRatios, count_features, left_out_log_ratios, part_of, softmax
+from bayesnb.learned.validation._ratio_table import (
+    LeftOutRatios,
+    count_features,
+    left_out_log_ratios,
+    part_of,
+    prior_and_words,
+    softmax,
+)
 from bayesnb.learned.validation._stacking import find_shares
 from bayesnb.learned.validation._temper import raise_words, split_groups, with_powers
 
@@ -47,6 +53,9 @@ first has twice the share of each other.
 
 NUM_FOLDS = 5
 """Of few rows: ten are as good, and cost twice as much."""
+
+SAME = 1e-9
+"""Log odds that agree to this are one number: sums of another order differ by less."""
 
 NUM_FACTORS = 10
 """Of each covariance: for the posterior, for rows left out, for folds, for predictions."""
@@ -81,6 +90,7 @@ def fit_default(
     rows = label_rows(exact.model, X, y, weight).drop_unused()
     some = part_of(exact, rows, sum(count_features(rows, by_feature).values()))
     table = left_out_log_ratios(exact, some, by_feature=by_feature)
+    folds = _folds(exact, table, some.labels.y)
     with one_blas_thread():
         table, words = raise_words(table)
         powers, groups = learn_powers(split_groups(exact, table))
@@ -92,7 +102,6 @@ def fit_default(
         return float(table.weight @ learned[0])
 
     forests, has_too_many = _find_forests(exact, rows, some, structures, count)
-    folds = _folds(exact, some)
     nats, found = [softmax(table.joint(powers))[1]], list[tuple[dict[str, Array], Array]]()
     for of_one in zip(*_ratios_of_forests([*forests.values()], some, folds), strict=True):
         learned = [_learn_with(ratio, table, groups, some.labels.y) for ratio in of_one]
@@ -146,20 +155,33 @@ def _find_forests(
         return {}, True
     joined = layout.joined(segments)
     pairs = count_pairs(layout, rows, joined) if count is None else count(exact.model, layout, joined)
-    return _each(ForestPosterior(exact, pairs, segments=segments, apart=apart), wanted), False
+    forest = ForestPosterior(exact, pairs, segments=segments, apart=apart)
+    return _each(forest, wanted, find_preferences(forest)), False
 
 
-def _folds(exact: Posterior, rows: LabelledRows) -> list[Array]:
+def _folds(exact: Posterior, table: LeftOutRatios, y: Array) -> list[Array]:
     """The rows of each fold, as masks [N]; none where rows are more than few, or none.
 
-    Equal rows of a class are in one fold, as is a row with its whole weight: neither order nor repeats matter.
+    The rows of a class are dealt in the order of their left-out log odds, which no order, name or unit changes. Equal
+    rows, a row with its whole weight, and others that tie, share a fold.
     """
-    total = max(rows.num_rows, exact.statistics.class_counts.sum())  # equal rows may be one of a weight
-    if not rows.num_rows or total > limits.FEW_ROWS:
+    total = max(len(y), exact.statistics.class_counts.sum())  # equal rows may be one of a weight
+    if not len(y) or total > limits.FEW_ROWS:
         return []
-    _, equal = np.unique(np.rec.fromarrays([rows.labels.y, hash_rows(rows)]), return_inverse=True)
-    fold_of = equal % NUM_FOLDS  # classes one after the other, so that each is in all folds
+    plain = replace(table, prior=prior_and_words(table, None))
+    odds = np.logaddexp.reduce(plain.joint(np.ones(table.num_features)), axis=1)
+    highest = np.array([odds[y == k].max() for k in y])  # classes one after the other, so that each is in all folds
+    _, number = np.unique(np.stack([_ranks(highest), _ranks(odds)], axis=1), axis=0, return_inverse=True)
+    fold_of = number.ravel() % NUM_FOLDS
     return [fold_of == fold for fold in np.unique(fold_of)]
+
+
+def _ranks(numbers: Array) -> Array:
+    """The rank of each number [N] among the different ones, from 0."""
+    order = np.argsort(numbers)
+    in_order, ranks = numbers[order], np.zeros(len(order), int)
+    ranks[order[1:]] = np.cumsum(~np.isclose(in_order[1:], in_order[:-1], rtol=SAME, atol=SAME))
+    return ranks
 
 
 def _ratios_of_forests(forests: Sequence[ForestPosterior], rows: LabelledRows, folds: Sequence[Array]) -> list[Array]:
@@ -170,9 +192,9 @@ def _ratios_of_forests(forests: Sequence[ForestPosterior], rows: LabelledRows, f
     return [*ratios, _ratios_of_folds(forests, rows, folds)] if folds else ratios
 
 
-def _each(forest: ForestPosterior, structures: Sequence[str]) -> dict[str, ForestPosterior]:
+def _each(forest: ForestPosterior, structures: Sequence[str], preferences: Array) -> dict[str, ForestPosterior]:
     """The same statistics with each of the structures."""
-    return {one: choose_parents(replace(forest, structure=one)) for one in structures}
+    return {one: choose_parents(replace(forest, structure=one), preferences) for one in structures}
 
 
 def _learn_alone(fit: Posterior, table: LeftOutRatios) -> tuple[Array, Array]:
@@ -192,13 +214,14 @@ def _learn_with(ratio: Array, table: LeftOutRatios, groups: Sequence[Group], y: 
 def _ratios_of_folds(forests: Sequence[ForestPosterior], rows: LabelledRows, folds: Sequence[Array]) -> Array:
     """The log ratios of rows by forests of the other folds, with segments and edges of their own, [M, N, K]."""
     first, structures = forests[0], [forest.structure for forest in forests]
+    preferences = find_preferences(first)  # columns that are alike in some rows may differ in all
     ratios = np.empty((len(forests), rows.num_rows, rows.num_classes))
     for fold in folds:
         others = rows.select(~fold)
         fit = fit_posterior(first.posterior.prior, statistics=summarise(others))
         segments = segments_of(replace(first, posterior=fit).families, fit.model.columns)
         pairs = count_pairs(first.layout, others, first.layout.joined(segments))
-        found = _each(ForestPosterior(fit, pairs, segments=segments, apart=first.apart), structures)
+        found = _each(ForestPosterior(fit, pairs, segments=segments, apart=first.apart), structures, preferences)
         ratios[:, fold] = score_forests([*found.values()])(rows.select(fold).arrays)
     return ratios
 

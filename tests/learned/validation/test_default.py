@@ -4,8 +4,10 @@ import io
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
+import scipy.special
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 from sklearn.model_selection import StratifiedKFold
@@ -13,7 +15,6 @@ from sklearn.model_selection import StratifiedKFold
 import bayesnb as nb
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.core.rows._labelled_rows import label_rows
-from bayesnb.core.rows._part import hash_rows
 from bayesnb.learned.validation._default import NUM_FOLDS, fit_default
 from bayesnb.learned.validation._ratio_table import part_of
 from tests.learned.forests.stacked import BLOCKS, FAMILIES, KINDS, STRUCTURES, N, Y, learn, rows_of, stacked
@@ -21,6 +22,15 @@ from tests.learned.forests.stacked import BLOCKS, FAMILIES, KINDS, STRUCTURES, N
 MODEL = nb.NaiveBayes({"numbers": nb.Normal(), "kinds": nb.Categorical(3)})
 X = rows_of("categories")
 VIEWS = FAMILIES["numbers"]
+
+
+def deal(prior, X, y):
+    """The fold of each row: one after the other by left-out log odds, class by class, that of the highest odds last."""
+    left, own = nb.leave_one_out(prior, X, y), np.eye(prior.num_classes or y.max() + 1, dtype=bool)[y]
+    against = scipy.special.logsumexp(np.where(own, -np.inf, left), axis=1) - left[own]
+    highest = np.array([against[y == k].max() for k in y])
+    _, numbers = np.unique(np.c_[highest, against].round(7), axis=0, return_inverse=True)  # rows may tie
+    return numbers % NUM_FOLDS
 
 
 def left_out_predictions(fit, weight, rows=range(N)):
@@ -86,9 +96,7 @@ def test_covariances_of_few_rows_must_convince_folds(monkeypatch, rng):
     y = np.arange(24) % 3
     x = 0.3 * y[:, None] + rng.normal(size=(24, 12))
     fit = learn(nb.fit_posterior(nb.NaiveBayes(VIEWS), x, y), x, y)
-    labelled = label_rows(fit.model, x, y)
-    fold_of = np.empty(24, int)
-    fold_of[np.lexsort((hash_rows(labelled), y))] = np.arange(24) % NUM_FOLDS
+    fold_of = deal(fit.prior, x, y)
     by_folds = []
     losses = dict(zip(fit.parts, fit.log_losses, strict=False))
     for name, part in fit.normals.items():
@@ -190,7 +198,7 @@ def test_a_part_of_the_rows_speaks_for_all(monkeypatch):
         assert_allclose(again.predict_proba(X), fit.predict_proba(X), rtol=1e-7)
 
 
-@pytest.mark.parametrize(("names", "first"), [(("numbers",), 30), (("kinds", "words"), 45)])
+@pytest.mark.parametrize(("names", "first"), [(("numbers",), 20), (("kinds", "words"), 48)])
 def test_forests_of_few_rows_must_convince_folds(names, first, monkeypatch):
     """Fits to the other folds, which find their segments and edges anew; the columns' terms leave one row out.
 
@@ -202,8 +210,7 @@ def test_forests_of_few_rows_must_convince_folds(names, first, monkeypatch):
     monkeypatch.setattr(limits, "FEW_ROWS", 0)
     plain = learn(nb.fit_posterior(prior, rows, y), rows, y)
     labelled = label_rows(fit.model, rows, y)
-    fold_of, judged = np.empty(30, int), set()
-    fold_of[np.lexsort((hash_rows(labelled), y))] = np.arange(30) % NUM_FOLDS
+    fold_of, judged = deal(fit.prior, rows, y), set()
     for m, (structure, part) in enumerate(fit.forests.items(), start=1):
         nats, found = np.empty(30), set()
         for n in range(30):
@@ -335,3 +342,64 @@ def test_left_out_losses_are_those_of_folds():
             losses.append(-fit_to(some).predict_log_proba(x[rest])[np.arange(len(rest)), y[rest]].mean())
     left_out = fit_to(slice(None)).log_losses[-1]
     assert abs(left_out - np.mean(losses)) < 2.0 * np.std(losses) / np.sqrt(10)
+
+
+def _mixed(num_rows, gap, rng):
+    """Numbers with few decimals, categories and flags that depend on each other; some cells are missing."""
+    y = rng.permutation(np.arange(num_rows) % 3)
+    near, z = np.where(rng.random(num_rows) < 0.6, y, rng.integers(0, 3, num_rows)), rng.normal(size=num_rows)
+    columns = {
+        "a": (rng.normal(size=num_rows) + z + (y == 0)).round(1),
+        "b": (rng.normal(size=num_rows) + z - y).round(1),
+        "c": np.array(["x", "y", "z"])[near],
+        "d": np.array(["x", "y", "z"])[np.where(rng.random(num_rows) < 0.7, near, y[::-1])],
+        "e": (near == 1) ^ (rng.random(num_rows) < 0.2),
+        "f": (near == 1) ^ (rng.random(num_rows) < 0.3),
+    }
+    X = pd.DataFrame(columns)
+    return X.astype(dict.fromkeys("cdef", object)).mask(rng.random(X.shape) < gap), np.array(["p", "q", "r"])[y]
+
+
+def _say_otherwise():
+    """Other words for the same: of columns, of labels, and their order in these."""
+    units, values = {"a": 1000.0, "b": 1 / 2.54}, {"x": "9", "y": "A", "z": ".", True: False, False: True}
+    say = {
+        "columns": lambda X: X[X.columns[::-1]],
+        "names": lambda X: X.rename(columns=dict(zip("abcdef", "kjihgo", strict=True))),
+        "units": lambda X: X.assign(**{name: X[name] * unit for name, unit in units.items() if name in X}),
+        "values": lambda X: X.assign(**{name: X[name].map(values) for name in "cdef" if name in X}),
+        "labels": lambda X: X,
+    }
+    for what, of_columns in say.items():
+        labels = {"p": "z", "q": "b", "r": "m"} if what == "labels" else {"p": "p", "q": "q", "r": "r"}
+        yield what, of_columns, np.vectorize(labels.get), np.argsort(np.argsort([*labels.values()]))
+
+
+@pytest.mark.parametrize(
+    ("num_rows", "gap", "columns"),
+    [
+        (20, 0.0, "abcdef"),
+        (60, 0.1, "cdef"),
+        (94, 0.0, "ab"),
+        pytest.param(60, 0.1, "abcdef", marks=pytest.mark.slow),
+        pytest.param(101, 0.1, "abcdef", marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:column")
+def test_no_order_no_name_and_no_unit_matters(num_rows, gap, columns, rng):
+    """Rows occur twice, and are given as weights, too."""
+    (X, y), (rows, _) = _mixed(num_rows, gap, rng), _mixed(50, gap, rng)
+    X, rows = X[[*columns]], rows[[*columns]]
+    twice = np.r_[rng.permutation(num_rows), :5]
+    again = nb.NaiveBayesClassifier().fit(X.iloc[twice], y[twice])
+    expected = again.predict_proba(rows)
+    assert len(again.fit_.parts) > 2
+    order = rng.permutation(len(twice))
+    found = nb.NaiveBayesClassifier().fit(X.iloc[twice[order]], y[twice[order]]).predict_proba(rows)
+    assert_allclose(found, expected, atol=1e-9)
+    weight = 1.0 + (np.arange(num_rows) < 5)
+    found = nb.NaiveBayesClassifier().fit(X, y, sample_weight=weight).predict_proba(rows)
+    assert_allclose(found, expected, atol=1e-9)
+    for what, of_columns, of_labels, places in _say_otherwise():
+        clf = nb.NaiveBayesClassifier().fit(of_columns(X.iloc[twice]), of_labels(y[twice]))
+        assert_allclose(clf.predict_proba(of_columns(rows))[:, places], expected, atol=1e-9, err_msg=what)

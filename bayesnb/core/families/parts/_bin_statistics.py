@@ -19,6 +19,12 @@ NO_EDGE = np.inf
 """What pads the edges of columns with fewer bins than others, and the point masses of bins that are intervals."""
 
 
+ROUNDING = 2.0**-49
+"""How far an edge lies below the middle of two numbers, relative to them: a cell in the middle, as where cells have few
+decimals, then reaches the edge in any unit and precision.
+"""
+
+
 def find_edges(x: Array, weight: Array | None, num_bins: int) -> tuple[Array, Array]:
     """Edges [D, G - 1] of numpy rows [N, D] with these weights [N], and the point masses [D, G]: values that repeat.
 
@@ -41,7 +47,7 @@ def find_edges(x: Array, weight: Array | None, num_bins: int) -> tuple[Array, Ar
         own = _bins(mass, num_bins)
         first = np.flatnonzero(np.diff(own)) + 1  # the first value of each bin but the lowest
         low, high = values[first - 1], values[first]
-        middle = low + 0.5 * (high - low)
+        middle = low + 0.5 * (high - low) - ROUNDING * np.maximum(np.abs(low), np.abs(high))
         edges[d, : len(first)] = np.where(middle > low, middle, high)  # between neighbours among floats lies nothing
         point = (np.bincount(own)[own] == 1) & (mass > 1.0)
         points[d, own[point]] = values[point]
