@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from bayesnb.compute.arrays import _limits as limits
-from bayesnb.compute.arrays._loops import compiled, for_loops
+from bayesnb.compute.arrays._loops import compiled, for_loops, in_threads, row_blocks
 from bayesnb.compute.arrays._placement import Array, is_sparse, is_traced, namespace, native
 
 LARGEST_CELL = float(np.finfo(np.float64).max) ** limits.SQUARABLE
@@ -20,8 +20,14 @@ def all_codes(x: Array, size: float) -> bool:
     """True if every cell is known to be one of 0..size-1, of any numeric dtype; ``size`` may be infinite."""
     if not isinstance(x, np.ndarray) or x.dtype.kind not in "fiu":
         return False
-    codes = (x >= 0) & (x < size)
-    return bool((codes & (x == np.floor(x)) if x.dtype.kind == "f" else codes).all())
+    cells = x.ravel(order="K")
+
+    def of_part(part: slice) -> bool:
+        some = cells[part]
+        codes = (some >= 0) & (some < size)
+        return bool((codes & (some == np.floor(some)) if x.dtype.kind == "f" else codes).all())
+
+    return all(in_threads(of_part, row_blocks(len(cells), 8, block_bytes=limits.IN_CACHE)))
 
 
 def largest_codes(x: np.ndarray[Any, Any]) -> Array:

@@ -84,11 +84,11 @@ class LogProb(NamedTuple):
         def block(rows: slice) -> None:
             part = LogProb(*(None if part is None else part[rows] for part in flat))
             with np.errstate(under="ignore", invalid="ignore"):
-                table = part.contenders().astype(np.float64, copy=False)
-                table = table - table.max(axis=1, keepdims=True)
+                table = np.ascontiguousarray(part.contenders().T, dtype=np.float64)  # numpy is slow along short rows
+                table = table - table.max(axis=0)
                 odds = np.exp(table)
-                total = odds.sum(axis=1, keepdims=True)
-                out[rows] = table - np.log(total) if logs else odds / total
+                total = odds.sum(axis=0)
+                out[rows] = (table - np.log(total) if logs else odds / total).T
 
         in_threads(block, row_blocks(len(out), out.itemsize * shape[-1], block_bytes=limits.IN_CACHE))
         return out.reshape(shape)

@@ -16,8 +16,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.compute.arrays._compute import compute_in_threads
-from bayesnb.compute.arrays._placement import Array
+from bayesnb.compute.arrays import _limits as limits
+from bayesnb.compute.arrays._compute import interpret
+from bayesnb.compute.arrays._loops import in_threads, row_blocks
+from bayesnb.compute.arrays._placement import Array, on_host
 
 
 class Weights(NamedTuple):
@@ -31,7 +33,15 @@ class Weights(NamedTuple):
 
 def bound_shares(weights: Weights, logs: Array) -> tuple[Array, Array]:
     """The lower and the upper shares, two [N, K], of rows with the logs of both bounds beside each other, [N, 2 K]."""
-    return compute_in_threads(_shares, (weights,), logs, 8 * logs.shape[1], compiles=False)
+    if not on_host(weights, logs):
+        return _shares(weights, logs.T)
+
+    def of_block(rows: slice) -> tuple[Array, Array]:
+        return interpret(_shares, weights, np.ascontiguousarray(logs[rows].T))  # numpy is slow along short rows
+
+    blocks = row_blocks(len(logs), 8 * logs.shape[1], block_bytes=limits.IN_CACHE) or [slice(0, 0)]
+    low, high = map(np.concatenate, zip(*in_threads(of_block, blocks), strict=True))
+    return low, high
 
 
 def _ends(dtype: Any) -> tuple[float, float, float]:
@@ -42,20 +52,21 @@ def _ends(dtype: Any) -> tuple[float, float, float]:
 
 @jax.jit
 def _shares(weights: Weights, logs: Array) -> tuple[Array, Array]:
-    low, high = jnp.split(logs, 2, axis=1)
+    """The shares [N, K] of rows in columns, [2 K, N]."""
+    low, high = jnp.split(logs, 2)
     lowest, room, tiny = _ends(logs.dtype)
-    fewest, most, others = (part.astype(logs.dtype)[None] for part in map(jnp.asarray, weights[:3]))
+    fewest, most, others = (part.astype(logs.dtype)[:, None] for part in map(jnp.asarray, weights[:3]))
     low = low + jnp.log(fewest)
     # the largest lower bound is the unit: what is far above it decides alone
-    unit = jnp.maximum(low.max(axis=1, keepdims=True), lowest)
+    unit = jnp.maximum(low.max(axis=0, keepdims=True), lowest)
     low, high = jnp.exp(low - unit), jnp.exp(jnp.minimum(high - unit, room))
     rest = _of_others(jnp.add, jax.lax.cumsum, others * high)
     rest = rest + weights.worst * _of_others(jnp.maximum, jax.lax.cummax, high)
     high = most * high
-    return low / (low + rest + tiny), high / (high + _of_others(jnp.add, jax.lax.cumsum, low) + tiny)
+    return (low / (low + rest + tiny)).T, (high / (high + _of_others(jnp.add, jax.lax.cumsum, low) + tiny)).T
 
 
 def _of_others(combine: Callable[..., Array], cumulate: Callable[..., Array], parts: Array) -> Array:
-    """The other entries of each row combined: those before and those after, without a difference that could cancel."""
-    none, before, after = 0.0 * parts[:, :1], cumulate(parts, axis=1), cumulate(parts, axis=1, reverse=True)
-    return combine(jnp.concatenate([none, before[:, :-1]], axis=1), jnp.concatenate([after[:, 1:], none], axis=1))
+    """The other entries of each column combined: those before and those after, as a difference could cancel."""
+    none, before, after = 0.0 * parts[:1], cumulate(parts), cumulate(parts, reverse=True)
+    return combine(jnp.concatenate([none, before[:-1]]), jnp.concatenate([after[1:], none]))

