@@ -61,7 +61,6 @@ SHIFT_ROWS = 10_000  # up to which the interval of class proportions is the post
 SHIFT_POINTS, MOST_SHIFT_POINTS = 1024, 8192  # behind a quantile of class proportions; the first is a power of two
 MOST_SHIFT_LOGS = 1 << 24  # of rows at these points, where there are many classes
 QUASI_RANDOM_CLASSES = 10  # up to which quasi-random points are better than random ones
-BURN_IN = 200  # states of the chain of class proportions, dropped before the first draw
 
 # When another method is used
 SAFE_CELL = 1e15  # up to which numbers are within the limits of every dtype, and are not looked at again

@@ -28,8 +28,6 @@ from bayesnb.core.fits._mixture_proportions import (
     Points,
     effective_size,
     find_proportions,
-    independence_chain,
-    place_points,
     quantiles,
     spread,
     spread_points,
@@ -47,7 +45,7 @@ class ClassProbsEstimate(Node, Generic[Fit]):
     """What ``estimate_class_probs`` returns.
 
     ``class_probs`` [K] is the estimate, ``interval`` has its ends ``low`` and ``high`` [K], ``fit`` is the given fit
-    for the population with these class probabilities, and ``draws`` [S, K] are draws from the posterior, or None.
+    for the population with these class probabilities.
 
     Example:
         >>> import bayesnb as nb
@@ -62,18 +60,9 @@ class ClassProbsEstimate(Node, Generic[Fit]):
     class_probs: Array
     interval: Interval
     fit: Fit
-    draws: Array | None = None
 
 
-def estimate_class_probs(
-    fit: Fit,
-    X: Table,
-    *,
-    method: str = "map",
-    level: float = 0.9,
-    key: Array | None = None,
-    num_draws: int = 1000,
-) -> ClassProbsEstimate[Fit]:
+def estimate_class_probs(fit: Fit, X: Table, *, method: str = "map", level: float = 0.9) -> ClassProbsEstimate[Fit]:
     """The class probabilities of a population whose rows are unlabelled, and the fit for that population.
 
     Args:
@@ -81,16 +70,14 @@ def estimate_class_probs(
         X: Rows [N, D] of the new population, or a dict of them by block.
         method: "map", the mode under the Dirichlet prior of the fit's model, in which a concentration below 1 counts
             as 1; or "mle", the maximum of the likelihood. They are the same under the default prior, Dirichlet(1).
-        level: The probability inside the equal-tailed credible interval of each class probability.
-        key: A ``jax.random.key``, to draw from the posterior of the class probabilities; the ends of the interval are
-            then quantiles of the draws. Without a key they are found by importance weights of fixed points; for
-            more than 10,000 rows the marginals are Beta distributions with the mode and curvature of Laplace's
-            approximation in the softmax basis (MacKay, Choice of basis for Laplace approximation, 1998), which is exact
-            for rows that leave no doubt of their class, and rough where two classes are hardly told apart.
-        num_draws: The number of draws, successive states of an independence sampler.
+        level: The probability inside the equal-tailed credible interval of each class probability. Its ends are found
+            by importance weights of fixed points; for more than 10,000 rows the marginals are Beta distributions with
+            the mode and curvature of Laplace's approximation in the softmax basis (MacKay, Choice of basis for Laplace
+            approximation, 1998), which is exact for rows that leave no doubt of their class, and rough where two
+            classes are hardly told apart.
 
     ``class_probs`` is a mode, and may lie outside of the interval, as where no row is of a class. With many classes, or
-    classes that are hardly told apart, the interval and the draws may be rough; a warning says so.
+    classes that are hardly told apart, the interval may be rough; a warning says so.
 
     Raises:
         ValueError: if the rows do not fit, or there is none; for an unknown method or level; inside a transformation.
@@ -103,15 +90,12 @@ def estimate_class_probs(
         array([0., 1.])
     """
     ends = tails(level)
-    if key is not None:
-        arguments.check_key(key)
-        arguments.check_counts(num_draws=num_draws)
     if method not in ("map", "mle"):
         raise ValueError(f"method must be 'map' or 'mle', got {method!r}")
     inner, rows = unwrap(fit, X)
     if inner is not fit:
         estimator: Any = fit
-        found = estimate_class_probs(inner, rows, method=method, level=level, key=key, num_draws=num_draws)
+        found = estimate_class_probs(inner, rows, method=method, level=level)
         return replace(found, fit=estimator.with_class_prior(found.class_probs))
     if not isinstance(fit, Classifier):
         raise ValueError(f"estimate_class_probs takes a fit, such as nb.fit_posterior gives, got {type(fit).__name__}")
@@ -128,20 +112,15 @@ def estimate_class_probs(
     centre, curvature = find_proportions(table, concentration)
     covariance = spread(curvature, centre)
     pseudo = np.maximum(concentration - 1.0, 0.0) if method == "map" else np.zeros(len(centre))
-    probs, draws = find_proportions(table, pseudo, centre).probs, None
-    posterior = table, concentration, centre, covariance
-    if key is not None:
-        draws = _draw(key, num_draws, *posterior)
-        low, high = np.quantile(draws, ends, axis=0)
-    elif len(table) <= limits.SHIFT_ROWS and len(centre) > 1:
-        points = spread_points(*posterior)
+    probs = find_proportions(table, pseudo, centre).probs
+    if len(table) <= limits.SHIFT_ROWS and len(centre) > 1:
+        points = spread_points(table, concentration, centre, covariance)
         _warn_if_rough(points)
         low, high = quantiles(points, ends)
     else:
         low, high = _beta_quantiles(centre, np.diagonal(covariance), ends)
-    numbers = probs, Interval(low, high), draws
-    probs, interval, draws = jax.tree.map(lambda part: either.like(part, shares), numbers)
-    return ClassProbsEstimate(probs, interval, fit.with_class_probs(probs), draws)
+    probs, interval = jax.tree.map(lambda part: either.like(part, shares), (probs, Interval(low, high)))
+    return ClassProbsEstimate(probs, interval, fit.with_class_probs(probs))
 
 
 def _beta_quantiles(centre: Any, variance: Any, ends: Any) -> tuple[Array, Array]:
@@ -153,20 +132,10 @@ def _beta_quantiles(centre: Any, variance: Any, ends: Any) -> tuple[Array, Array
     return low, high
 
 
-def _draw(key: Array, num_draws: int, *posterior: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Draws of the class probabilities, [S, K], by an independence sampler."""
-    size, place, accept = num_draws + limits.BURN_IN, *jax.random.split(key)
-    least = np.finfo(np.float32).eps  # inside (0, 1), where every quantile is finite
-    uniform = np.asarray(jax.random.uniform(place, (size, len(posterior[-1])), minval=least), np.float64)
-    points = place_points(np.minimum(uniform, 1.0 - least), *posterior)
-    _warn_if_rough(points)
-    return independence_chain(points, np.asarray(jax.random.uniform(accept, (size,), minval=least), np.float64))
-
-
 def _warn_if_rough(points: Points) -> None:
     size, num_classes = effective_size(points), points.probs.shape[1]
     if num_classes > 1 and size < max(limits.FEWEST_POINTS, limits.POINTS_PER_CLASS * num_classes):
         warn(
-            f"the interval and the draws of {num_classes} class probabilities rest on {size:.0f} effective "
+            f"the intervals of {num_classes} class probabilities rest on {size:.0f} effective "
             "points, so they are rough: give more rows, or leave out classes that no row can be of"
         )

@@ -1,4 +1,4 @@
-"""The proportions of known distributions in a mixture: the maximum of their posterior, draws, and quantiles.
+"""The proportions of known distributions in a mixture: the maximum of their posterior, and quantiles.
 
 With the likelihoods L [N, K] of rows under each of K distributions, the log posterior of the proportions p under
 pseudo-counts b is concave; rows may have weights v:
@@ -10,7 +10,7 @@ curvature H, with H p = g, and its maximum over p >= 0 is a non-negative least s
 Carbonetto, Stephens and Anitescu, A fast algorithm for maximum likelihood estimation of mixture proportions using
 sequential quadratic programming (2020). EM would need many passes if the distributions overlap.
 
-Draws and quantiles come from points of Student's t around the maximum. Their coordinates are log(p_k / p_K), in which
+Quantiles come from points of Student's t around the maximum. Their coordinates are log(p_k / p_K), in which
 the density is exp(F) with the concentration as pseudo-counts, because the Jacobian is prod_k p_k.
 """
 
@@ -159,15 +159,3 @@ def effective_size(points: Points) -> float:
     """The number of independent draws that weigh as much as the points: (sum w)^2 / sum w^2."""
     weight = np.exp(points.log_ratio - points.log_ratio.max())
     return float(weight.sum() ** 2 / np.square(weight).sum())
-
-
-def independence_chain(points: Points, uniform: Numbers) -> Numbers:
-    """The states of a Metropolis chain that proposes the points in turn, without the first ones.
-
-    Tierney, Markov chains for exploring posterior distributions (1994), section 2.3.2.
-    """
-    accept, current, visited = np.log(uniform), 0, np.zeros(len(uniform), int)
-    for step in range(1, len(uniform)):
-        current = step if accept[step] < points.log_ratio[step] - points.log_ratio[current] else current
-        visited[step] = current
-    return points.probs[visited[limits.BURN_IN :]]

@@ -1,6 +1,5 @@
-"""Mixture proportions: the fixed point of EM, and the moments of their posterior."""
+"""Mixture proportions: the fixed point of EM, and the quantiles of their posterior."""
 
-import jax
 import numpy as np
 import pytest
 import scipy.stats
@@ -49,23 +48,17 @@ def test_rows_without_doubt_have_a_dirichlet_posterior(counts):
     assert_allclose(below, np.broadcast_to([[0.05], [0.95]], below.shape), atol=0.01 if sum(counts) < 100 else 1e-3)
 
 
-def test_draws_have_the_moments_of_the_posterior():
+def test_the_interval_has_the_quantiles_of_the_posterior():
     """Against a grid over the one free number of two classes."""
     fit = nb.PointEstimate(
         nb.NaiveBayes(nb.Normal(), class_concentration=[2.0, 0.7]),
         {"class_probs": [0.5, 0.5], "x_loc": [[0.0], [1.0]], "x_variance": [[1.0], [1.0]]},
     )
     X = np.random.default_rng(3).normal(0.2, 1.0, (30, 1))
-    draws = nb.estimate_class_probs(fit, X, key=jax.random.key(0), num_draws=4000).draws
-    assert draws.shape == (4000, 2)
     grid = (np.arange(2000) + 0.5) / 2000
     likelihood = np.exp(fit.log_joint(X))
     log = np.log(np.outer(likelihood[:, 0], grid) + np.outer(likelihood[:, 1], 1 - grid)).sum(axis=0)
     weight = np.exp(log - log.max()) * grid * (1 - grid) ** -0.3
-    mean = (weight * grid).sum() / weight.sum()
-    deviation = np.sqrt((weight * (grid - mean) ** 2).sum() / weight.sum())
-    assert_allclose(draws[:, 0].mean(), mean, atol=5 * deviation / np.sqrt(1000))
-    assert_allclose(draws[:, 0].std(), deviation, rtol=0.15)
     low, high = nb.estimate_class_probs(fit, X).interval
     mass = np.cumsum(weight) / weight.sum()
     assert_allclose([low[0], high[0]], grid[np.searchsorted(mass, [0.05, 0.95])], atol=0.02)
