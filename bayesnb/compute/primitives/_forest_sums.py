@@ -21,13 +21,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.compute.arrays._compute import compute
-<<<<<<< ours
-from bayesnb.compute.arrays._placement import Array, on_host, varying_as
-from bayesnb.compute.numerics._log_prob import logsumexp
-=======
 from bayesnb.compute.arrays._loops import compiled
-from bayesnb.compute.arrays._placement import Array, on_host
->>>>>>> theirs
+from bayesnb.compute.arrays._placement import Array, on_host, varying_as
 from bayesnb.compute.numerics._stable import NEVER
 
 
