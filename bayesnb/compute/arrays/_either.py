@@ -50,6 +50,7 @@ sigmoid = _either(scipy.special.expit, jax.nn.sigmoid)
 split = _either(np.split, jnp.split)
 sqrt = _either(np.sqrt, jnp.sqrt)
 square = _either(np.square, jnp.square)
+stack = _either(np.stack, jnp.stack)
 take = _either(np.take, partial(jnp.take, mode="clip"))  # places lie inside: filling would be work
 take_along_axis = _either(np.take_along_axis, jnp.take_along_axis)
 where = _either(np.where, jnp.where)

@@ -21,7 +21,7 @@ import jax
 import numpy as np
 
 from bayesnb.compute.arrays._compute import compute
-from bayesnb.compute.arrays._placement import is_traced, known, leading_size, on_host, with_automatic_axes
+from bayesnb.compute.arrays._placement import is_traced, known, on_host, with_automatic_axes
 from bayesnb.compute.arrays._typing import ArrayLike, LabelsLike, Rows
 from bayesnb.compute.arrays._user_warnings import warn
 from bayesnb.compute.numerics._covariances import first_singular, variances
@@ -240,16 +240,6 @@ def _(family: Any, params: Sites, statistics: Any, block: str) -> None:
             f"{len(columns)} columns) is singular: give MultivariateNormal(smoothing=...) or more rows, "
             "or use fit_map or fit_posterior, whose prior needs neither"
         )
-
-
-def require_maxima(model: NaiveBayes, params: Sites, statistics: ModelStatistics, what: str) -> None:
-    """Check each index of the leaves' first axis by ``require_maximum``; errors begin with ``what`` and the index."""
-    for index in range(leading_size(params)):
-        of_one = jax.tree.map(lambda leaf, i=index: leaf[i, ...], (params, statistics))
-        try:
-            require_maximum(model, *of_one)
-        except ValueError as error:
-            raise ValueError(f"{what} {index}: {error}") from None
 
 
 @partial(jax.jit, static_argnames="formula")

@@ -1,43 +1,30 @@
 """Several labels per row, not exclusive: one two-class model for each label, all fitted and predicted in one call.
 
-A label and its absence are two classes, so L labels are 2L columns of soft labels [1 - Y, Y], and one pass over the
-rows gives all sufficient statistics. The fit of one label is then mapped over the labels. Each label is learned
-independently of the others (binary relevance): Tsoumakas and Katakis, Multi-label classification: an overview (2007).
+A label and its absence are two classes, and each label is learned independently of the others (binary relevance):
+Tsoumakas and Katakis, Multi-label classification: an overview (2007).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.compute.arrays._compute import compute
-from bayesnb.compute.arrays._either import sigmoid
+from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays._placement import Node, as_array, is_traced, known, leading_size, on_host, pytree, to_host
 from bayesnb.compute.arrays._typing import Array, ArrayLike, Rows
 from bayesnb.compute.numerics._log_prob import LogProb
 from bayesnb.compute.primitives.products._linear_scores import Score
-from bayesnb.compute.primitives.sums import Labels
-from bayesnb.core.families._base import Family
-from bayesnb.core.fits._closed_form import (
-    CLOSED_FORMS,
-    conjugate,
-    fit_mle,
-    fit_posterior,
-    gather,
-    require_fit,
-    require_maxima,
-)
+from bayesnb.core.fits._closed_form import CLOSED_FORMS, conjugate, fit_mle, fit_posterior, require_fit
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.results._classifier import PointEstimate, Posterior
 from bayesnb.core.rows import _arguments as arguments
-from bayesnb.core.rows._checks import check_shapes, check_values, count_rows
-from bayesnb.core.rows._labelled_rows import LabelledRows, check_weights, prepare
-from bayesnb.core.rows._sufficient_statistics import ModelStatistics, from_device, from_host
+from bayesnb.core.rows._checks import check_shapes, count_rows
+from bayesnb.core.rows._labelled_rows import check_weights
 
 
 @pytree
@@ -88,7 +75,7 @@ class MultiLabel(Node):
 
     def predict_proba(self, X: Rows) -> Array:
         """The probability that a row has each label, [N, L]; rows do not sum to one."""
-        return sigmoid(self.log_odds(X))
+        return either.sigmoid(self.log_odds(X))
 
     def predict(self, X: Rows) -> Array:
         """1 for each label that is more probable than not, integers [N, L]."""
@@ -103,7 +90,7 @@ def fit_multilabel(
     sample_weight: ArrayLike | None = None,
     fit: Callable[..., PointEstimate | Posterior] = fit_posterior,
 ) -> MultiLabel:
-    """One model for each label: the same as L calls of ``fit(model, X, Y[:, l])``, but cheaper.
+    """One model for each label: the fits ``fit(model, X, Y[:, l])``, as one result.
 
     Hyperparameters set from the data are set from all rows, so they are the same for each label. Arguments not listed
     are as in ``fit_mle``.
@@ -128,49 +115,27 @@ def fit_multilabel(
         raise ValueError(f"each label has 2 classes, absent and present, got num_classes={model.num_classes}")
     if fit is not fit_mle:
         conjugate(model)
-    statistics = _statistics(model, X, Y, sample_weight)
-    model, first = gather(model, None, None, None, jax.tree.map(lambda leaf: leaf[0, ...], statistics))
-    model = model.resolve(statistics=first)
-    fits = compute(_fit_each, model, statistics, fit=fit)
-    if fit is fit_mle:
-        require_maxima(model, fits.params, statistics, "Y, column")
-    return MultiLabel(fits)
-
-
-@partial(jax.jit, static_argnames="fit")
-def _fit_each(model: NaiveBayes, statistics: ModelStatistics, fit: Callable[..., Any]) -> PointEstimate | Posterior:
-    return jax.vmap(lambda of_label: fit(model, statistics=of_label))(statistics)
-
-
-def _statistics(model: NaiveBayes, X: Any, Y: Any, sample_weight: Any) -> ModelStatistics:
-    """The statistics of every label, each array [L, 2, ...]."""
-    arrays = check_shapes(model.families, model.single, model.by_block(X), model.columns)
-    num_rows = count_rows(arrays)
+    num_rows = count_rows(check_shapes(model.families, model.single, model.by_block(X), model.columns, sparse=True))
     Y = _check_labels(Y, num_rows)
     weight = None if sample_weight is None else check_weights(sample_weight, num_rows)
-    if weight is not None and (values := known(weight)) is not None:
-        keep = values > 0
-        arrays, Y, weight = {b: x[keep] for b, x in arrays.items()}, Y[keep], weight[keep]
     if (values := known(Y)) is not None:
-        _check_label_values(values)
-    families = {b: prepare(family, arrays[b], lambda: weight) for b, family in model.families.items()}
-    if not on_host(arrays) or is_traced(Y, weight):
-        check_values(families, arrays, fit=True)
-        return _label_by_label(families, arrays, jnp.asarray(Y, jnp.int32), weight)
-    # all labels in one product: columns 2l and 2l + 1 are the absence and the presence of label l
-    present = np.asarray(Y, np.float64)
-    pairs = np.stack([1.0 - present, present], axis=-1).reshape(len(Y), -1)
-    labels = Labels(pairs if weight is None else pairs * np.asarray(weight)[:, None], None)
-    statistics = from_host(LabelledRows(families, arrays, labels, pairs.shape[1]))
-    return jax.tree.map(lambda leaf: leaf.reshape(-1, 2, *leaf.shape[1:]), statistics)
+        counts = np.ones(num_rows, bool) if weight is None or known(weight) is None else np.asarray(weight) > 0
+        _check_label_values(values[counts])
+        Y = np.where(counts[:, None], values, 0)
+    model = model._replace(num_classes=2).resolve(X, Y[:, 0].astype(int), sample_weight=sample_weight)
 
+    def of_label(y: Array) -> PointEstimate | Posterior:
+        return fit(model, X, y, sample_weight=sample_weight)
 
-@jax.jit
-def _label_by_label(
-    families: dict[str, Family], arrays: dict[str, Array], Y: Array, weight: Array | None
-) -> ModelStatistics:
-    """One label at a time, on a device: the memory is that of one label."""
-    return jax.lax.map(lambda y: from_device(families, arrays, Labels(y, weight), 2), Y.T)
+    if known(Y) is None or is_traced(X, weight):
+        return MultiLabel(jax.vmap(of_label)(jnp.asarray(Y, jnp.int32).T))
+    fits = []
+    for label, y in enumerate(np.asarray(Y, np.int32).T):
+        try:
+            fits.append(of_label(y))
+        except ValueError as error:
+            raise ValueError(f"Y, column {label}: {error}") from None
+    return MultiLabel(jax.tree.map(lambda *leaves: either.stack(leaves), *fits))
 
 
 def _check_labels(Y: Any, num_rows: int) -> Array:

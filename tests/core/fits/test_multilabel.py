@@ -3,6 +3,7 @@
 import jax
 import numpy as np
 import pytest
+import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
@@ -83,6 +84,13 @@ def test_what_the_data_decide_is_the_same_for_each_label(rng):
     many = fit_multilabel(nb.NaiveBayes(nb.Normal()), X, rng.integers(0, 2, (50, 5)))
     for leaf in jax.tree.leaves(many.fits.prior):
         assert_array_equal(leaf, np.broadcast_to(leaf[:1], leaf.shape))
+
+
+def test_sparse_rows_are_the_dense_ones(rng):
+    X, y = rng.poisson(0.5, (60, 5)), rng.integers(0, 2, (60, 3))
+    model = nb.NaiveBayes(nb.Multinomial())
+    dense, sparse = (fit_multilabel(model, rows, y) for rows in (X, scipy.sparse.csr_array(X)))
+    assert_allclose(sparse.predict_proba(scipy.sparse.csr_array(X)), dense.predict_proba(X), rtol=1e-9)
 
 
 def test_what_is_impossible_is_certain_to_be_absent():
