@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import bayesnb.core.families._open_categorical  # noqa: F401
+from bayesnb.compute.arrays._extras import EXTRAS
 from bayesnb.families import Family
 
 ROOT = Path(__file__).parents[1]
@@ -274,10 +275,18 @@ def test_no_test_module_imports_another():
 
 
 def test_every_dependency_is_argued():
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
-    argued = [
-        name
-        for row in re.findall(r"^\| (`.+?) \|", ARGUED.partition("## ")[0], flags=re.M)
-        for name in re.findall(r"`(.+?)`", row)
-    ]
-    assert sorted(argued) == sorted(re.split(r"[><=]", one)[0] for one in declared)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    rows = re.findall(r"^\| (.+?) \|.* \| *(\d*) *\|$", ARGUED.partition("## ")[0], flags=re.M)
+    argued = [name for row, size in rows if size for name in re.findall(r"`(.+?)`", row)]
+    assert sorted(argued) == sorted(re.split(r"[><=]", one)[0] for one in project["dependencies"])
+    extras = {name for row, _ in rows if "`" not in row for name in row.split(", ")} - {"package", "extra"}
+    assert extras == {*project["optional-dependencies"]}
+
+
+def test_the_core_is_light_and_an_extra_brings_what_is_missed():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    brought = {extra: " ".join(packages) for extra, packages in project["optional-dependencies"].items()}
+    imported = {"sklearn": "scikit-learn", "joblib": "scikit-learn", "xarray": "arviz"}
+    for package, extra in EXTRAS.items():
+        assert imported.get(package, package) in brought[extra]
+        assert not [one for one in project["dependencies"] if one.startswith(imported.get(package, package))]

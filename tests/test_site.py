@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import bayesnb as nb
+from bayesnb.compute.arrays._extras import MissingExtra, needed_by
 from tests.conftest import DOCS, EXAMPLES
 
 PAGES = [path for path in sorted(DOCS.rglob("*.md")) if not path.relative_to(DOCS).parts[0].startswith(("_", "jup"))]
@@ -159,7 +160,17 @@ def file(name, text):
     return name
 
 
+def alone():
+    """The sentence of a core without extras."""
+    try:
+        with needed_by("NaiveBayesClassifier", "tables"):
+            raise ModuleNotFoundError(name="pandas")
+    except MissingExtra as error:
+        raise ValueError(str(error)) from error
+
+
 CASES = {
+    "needs pandas": alone,
     "a Bernoulli cell": lambda: mle(nb.Bernoulli()),
     "a Categorical cell": lambda: mle(nb.Categorical(3)),
     "a Multinomial cell": lambda: mle(nb.Multinomial()),
