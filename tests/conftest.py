@@ -1,17 +1,25 @@
-"""Every test runs in JAX's default precision, or in x64 under JAX_ENABLE_X64=1; both lanes must pass."""
+"""Every test runs in JAX's default precision, or in x64 under JAX_ENABLE_X64=1; both lanes must pass.
+
+Where pandas is not installed, as in the lane of the light core, tests that need an extra are left out.
+"""
 
 import ctypes
 import gc
 import importlib
 import os
+import traceback
+from importlib.util import find_spec
 from pathlib import Path
 
 import hypothesis
 import jax
-import matplotlib
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+
+from bayesnb.compute.arrays._extras import EXTRAS, MissingExtra
+
+LIGHT = find_spec("pandas") is None
+ABOVE = tuple(str(Path(__file__).parents[1] / name) for name in ("tests", "bayesnb/tables", "bayesnb/studies"))
 
 DOCS, EXAMPLES = (Path(__file__).parents[1] / name for name in ("docs", "examples"))
 
@@ -39,6 +47,59 @@ def pytest_configure(config: pytest.Config) -> None:
     jax.config.update("jax_compilation_cache_max_size", 1 << 30)  # with a bound JAX locks the folder
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)  # every entry makes the next dearer
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+def _needs_extra(error: ModuleNotFoundError) -> bool:
+    """Whether a name of an extra was refused, or a test or a module above the core imported a package of one.
+
+    What the core itself imports is a fault.
+    """
+    importing = [
+        frame.filename for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename
+    ]
+    known = (error.name or "").partition(".")[0] in EXTRAS
+    return LIGHT and (isinstance(error, MissingExtra) or (known and importing[-1].startswith(ABOVE)))
+
+
+class _LeftOut(pytest.Module):
+    def collect(self):
+        pytest.skip("it needs an extra", allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    """A file of tests that cannot be imported without an extra is left out."""
+    if LIGHT:
+        try:
+            importlib.import_module(".".join(module_path.relative_to(DOCS.parent).with_suffix("").parts))
+        except ModuleNotFoundError as error:
+            return _LeftOut.from_parent(parent, path=module_path) if _needs_extra(error) else None
+    return None
+
+
+def _leave_out():
+    """So is a test that needs one while it runs, or whose fixtures do."""
+    try:
+        return (yield)
+    except ModuleNotFoundError as error:
+        if _needs_extra(error):
+            pytest.skip(str(error))
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup():
+    return (yield from _leave_out())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call():
+    return (yield from _leave_out())
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    if LIGHT:
+        ran, left = (len(terminalreporter.stats.get(name, [])) for name in ("passed", "skipped"))
+        terminalreporter.write_line(f"the light core: {ran} tests ran, {left} tests and files of tests were left out")
 
 
 def pytest_collection_finish() -> None:
@@ -83,7 +144,7 @@ def _resident() -> int:
 # the same examples in every run, so that a change is judged by itself; `-m fuzz` searches by the thousand
 hypothesis.settings.register_profile("reproducible", derandomize=True)
 hypothesis.settings.load_profile("reproducible")
-matplotlib.use("Agg")
+os.environ["MPLBACKEND"] = "Agg"
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
 
@@ -125,6 +186,8 @@ def example(monkeypatch):
 @pytest.fixture
 def run(example, tmp_path, capsys):
     """Runs an example in process, sees that it wrote its picture and these files, and returns what it printed."""
+
+    import matplotlib.pyplot as plt
 
     def call(name, files=(), **options):
         out = tmp_path / "pictures"
