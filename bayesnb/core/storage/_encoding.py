@@ -1,7 +1,7 @@
 """Convert results to JSON and arrays, and back: only names and numbers, so reading a file runs no code from it.
 
 A node is encoded as the name and the fields of its class, an array as the key of a tensor. Allowed classes are those
-of ``KINDS``, all families defined so far, and NumPyro's distributions, which may be priors of a model.
+of ``STORED``, all families defined so far, and NumPyro's distributions, which may be priors of a model.
 """
 
 from __future__ import annotations

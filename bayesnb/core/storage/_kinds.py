@@ -13,17 +13,14 @@ from bayesnb.compute.arrays._extras import needed_by
 
 Check = TypeVar("Check", bound=Callable[..., Any])
 
-HOMES = {
-    **dict.fromkeys(
-        ("ForestPosterior", "ForestStatistics", "StackedPosterior", "PairStatistics", "JointStatistics"),
-        "bayesnb.learned.forests._saved_forests",
-    ),
-    **dict.fromkeys(
-        ("NaiveBayesClassifier", "estimator", "Schema", "BlocksSchema", "Column", "WordColumn", "Summary", "Texts",
-         "RowSample", "index", "arrow", "vectorizer"),
-        "bayesnb.tables.files.storage._saved_estimators",
-    ),
-}  # fmt: skip
+HOMES = dict.fromkeys(
+    ("ForestPosterior", "ForestStatistics", "StackedPosterior", "PairStatistics", "JointStatistics"),
+    "bayesnb.learned.forests._saved_forests",
+) | dict.fromkeys(
+    ("NaiveBayesClassifier", "estimator", "Schema", "BlocksSchema", "Column", "WordColumn", "Summary", "Texts",
+     "RowSample", "index", "arrow", "vectorizer"),
+    "bayesnb.tables.files.storage._saved_estimators",
+)  # fmt: skip
 """The modules that register what wings above add, by the names of types and of what files hold."""
 
 
@@ -60,24 +57,14 @@ class Kind(NamedTuple):
     rows: tuple[Callable[[Any], Any], Callable[[Any, Any], None]] = (no_rows, no_rows)
 
 
-KINDS: dict[str, Kind] = {}
+STORED: dict[str, Kind] = {}
 
 
-def store(*kinds: Kind) -> None:
-    """Register kinds."""
-    KINDS.update({kind.name: kind for kind in kinds})
-
-
-def store_parts(*types: Any) -> None:
-    """Register types that are parts of results."""
-    store(*(Kind(one.__name__, one) for one in types))
-
-
-def store_results(*types: Any, effects: tuple[str, ...] = ()) -> Callable[[Check], Check]:
-    """Register types of results with the check that follows."""
+def store(*types: Any, effects: tuple[str, ...] = ()) -> Callable[[Check], Check]:
+    """Register types whose fields are stored, with the check that follows."""
 
     def register(check: Check) -> Check:
-        store(*(Kind(one.__name__, one, effects, check) for one in types))
+        STORED.update({one.__name__: Kind(one.__name__, one, effects, check) for one in types})
         return check
 
     return register
@@ -85,10 +72,10 @@ def store_results(*types: Any, effects: tuple[str, ...] = ()) -> Callable[[Check
 
 def find_kind(name: str) -> Kind | None:
     """The kind of this name; None if there is none."""
-    if name not in KINDS and name in HOMES:
+    if name not in STORED and name in HOMES:
         with needed_by("the file of an estimator", "tables"):
             import_module(HOMES[name])
-    return KINDS.get(name)
+    return STORED.get(name)
 
 
 def kind_of(value: Any) -> Kind | None:
@@ -96,7 +83,7 @@ def kind_of(value: Any) -> Kind | None:
     own = find_kind(type(value).__name__)
     if own is not None and own.type is type(value) and not own.write:
         return own
-    return next((kind for kind in KINDS.values() if kind.write and isinstance(value, kind.type)), None)
+    return next((kind for kind in STORED.values() if kind.write and isinstance(value, kind.type)), None)
 
 
 def rebuild(result: Any) -> Any:

@@ -36,9 +36,9 @@ from bayesnb.core.results._draws import Draws
 from bayesnb.core.rows import _arguments as arguments
 from bayesnb.core.rows._checks import check_fit, match_statistics
 from bayesnb.core.rows._sufficient_statistics import ModelStatistics, same_sums
-from bayesnb.core.storage._kinds import rebuild, store_parts, store_results
+from bayesnb.core.storage._kinds import no_result, rebuild, store
 
-store_parts(NormalScores)
+store(NormalScores)(no_result)
 
 
 def kept_beside(result: Any) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def same_result(one: Any, other: Any, *, bits: bool = False) -> bool:
     return str(structure) == str(wanted) and all(map(are_alike, leaves, others))
 
 
-@store_results(NaiveBayes)
+@store(NaiveBayes)
 def check_model(model: NaiveBayes) -> NaiveBayes:
     """The model; ValueError unless it is one that a user could define, or that data could resolve."""
     families: Mapping[str, Any] = model.families
@@ -173,7 +173,7 @@ def _clip(value: np.ndarray[Any, Any], letters: str) -> np.ndarray[Any, Any]:
     return np.where((size > 0) & np.isfinite(size), np.sign(value) * np.clip(size, 1 / most, most), value)
 
 
-@store_results(ModelStatistics)
+@store(ModelStatistics)
 def check_sums(statistics: ModelStatistics) -> ModelStatistics:
     """The statistics; ValueError unless they are possible for some rows."""
     counts = statistics.class_counts
@@ -195,7 +195,7 @@ def check_statistics(statistics: ModelStatistics, model: NaiveBayes) -> None:
             raise ValueError(f"block {name!r} has {columns} columns in the model and {found} in the statistics")
 
 
-@store_results(PointEstimate, EMEstimate)
+@store(PointEstimate, EMEstimate)
 def _(result: PointEstimate) -> Any:
     check_model(result.model)
     arguments.check_params(result.model, _numbers("params", result.params))
@@ -206,7 +206,7 @@ def _(result: PointEstimate) -> Any:
     return result
 
 
-@store_results(Posterior, EmpiricalPosterior, effects=("model",))
+@store(Posterior, EmpiricalPosterior, effects=("model",))
 def check_posterior(result: Posterior) -> Any:
     """The posterior with its model; ValueError unless it is that of its prior and statistics."""
     prior, given, probs = check_model(result.prior), result.model, vars(result).get("class_probs")
@@ -228,7 +228,7 @@ def check_posterior(result: Posterior) -> Any:
     return replace(result, model=model if given is None else given)
 
 
-@store_results(AveragedPosterior, effects=("pooled",))
+@store(AveragedPosterior, effects=("pooled",))
 def _(result: AveragedPosterior) -> Any:
     posterior = rebuild(result.posterior)
     log_odds, sizes = _numbers("log_odds", result.log_odds), posterior.model.columns
@@ -241,7 +241,7 @@ def _(result: AveragedPosterior) -> Any:
     return replace(result, posterior=posterior, pooled=pooled)
 
 
-@store_results(Draws, HierarchicalDraws)
+@store(Draws, HierarchicalDraws)
 def _(result: Draws) -> Any:
     check_model(result.model)
     extra = {}
@@ -274,7 +274,7 @@ def _check_draws(model: NaiveBayes, params: Mapping[str, Any]) -> int:
     return num_draws
 
 
-@store_results(MultiLabel)
+@store(MultiLabel)
 def _(result: MultiLabel) -> Any:
     fits = MultiLabel(to_double(result.fits))
     sizes = {np.shape(leaf)[:1] for leaf in jax.tree.leaves(fits)}

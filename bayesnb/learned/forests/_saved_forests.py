@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.core.results._classifier import Posterior
-from bayesnb.core.storage._kinds import rebuild, store_parts, store_results
+from bayesnb.core.storage._kinds import no_result, rebuild, store
 from bayesnb.core.storage._saved_results import check_posterior, check_sums
 from bayesnb.learned.forests._fit import add_pairs, check_pairs
 from bayesnb.learned.forests._pairs import JointStatistics, PairStatistics
@@ -16,16 +16,16 @@ from bayesnb.learned.forests._posterior import ForestPosterior, ForestStatistics
 from bayesnb.learned.forests._stacked import COVARIANCES, StackedPosterior
 from bayesnb.learned.forests._structures import STRUCTURES
 
-store_parts(PairStatistics, JointStatistics)
+store(PairStatistics, JointStatistics)(no_result)
 
 
-@store_results(ForestStatistics)
+@store(ForestStatistics)
 def _(statistics: ForestStatistics) -> Any:
     statistics.pairs.check()
     return check_sums(statistics)
 
 
-@store_results(ForestPosterior, effects=("parents", "segments"))
+@store(ForestPosterior, effects=("parents", "segments"))
 def _(result: ForestPosterior) -> Any:
     posterior, power = rebuild(result.posterior), result.power
     _check_forest(result.structure, 1.0 if power is None else power)
@@ -35,7 +35,7 @@ def _(result: ForestPosterior) -> Any:
     return replace(add_pairs(posterior, result.pairs, result.structure, result.apart), power=power)
 
 
-@store_results(StackedPosterior, effects=("model", "parents", "segments"))
+@store(StackedPosterior, effects=("model", "parents", "segments"))
 def _(result: StackedPosterior) -> Any:
     posterior = check_posterior(result)
     alone, shares = Posterior(posterior.prior, posterior.model, posterior.statistics, posterior.powers), result.shares

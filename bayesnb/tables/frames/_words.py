@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -26,14 +26,6 @@ OF_ALL_TEXTS = {"max_df": 1.0, "min_df": 1, "max_features": None}
 
 NO_WORD = "\0"
 """The only word of a vocabulary that is empty so far."""
-
-
-@runtime_checkable
-class Vectorizer(Protocol):
-    """What splits texts into words, as scikit-learn's vectorizers do."""
-
-    def build_analyzer(self) -> Any:
-        """The function that splits a text."""
 
 
 def vectorizer_of(given: Any) -> Any:

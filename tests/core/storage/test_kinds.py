@@ -4,15 +4,15 @@ from importlib import import_module
 
 import pytest
 
-from bayesnb.core.storage._kinds import HOMES, KINDS, find_kind, kind_of, rebuild
+from bayesnb.core.storage._kinds import HOMES, STORED, find_kind, kind_of, rebuild
 
 
 def test_wings_above_register_what_their_home_promises():
     pytest.importorskip("pandas")
     for name, home in HOMES.items():
         import_module(home)
-        assert name == "NaiveBayesClassifier" or KINDS[name].name == name
-    promised = {kind.name for kind in KINDS.values() if not kind.type.__module__.startswith("bayesnb.core")}
+        assert name == "NaiveBayesClassifier" or STORED[name].name == name
+    promised = {kind.name for kind in STORED.values() if not kind.type.__module__.startswith("bayesnb.core")}
     assert promised - {"ClassTable", *HOMES} == set()
 
 

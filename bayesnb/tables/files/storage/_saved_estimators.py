@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import scipy.sparse
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._cells import is_sparse
@@ -16,7 +17,7 @@ from bayesnb.compute.primitives.sums import Labels
 from bayesnb.core.rows._labelled_rows import LabelledRows
 from bayesnb.core.rows._model_statistics import check_classes
 from bayesnb.core.storage._encoding import require_types
-from bayesnb.core.storage._kinds import Kind, rebuild, store, store_parts
+from bayesnb.core.storage._kinds import STORED, Kind, no_result, rebuild, store
 from bayesnb.core.storage._saved_results import check_statistics, same_result
 from bayesnb.tables.files._summarise_table import RowSample
 from bayesnb.tables.frames._blocks import AnySchema, BlocksSchema
@@ -24,7 +25,7 @@ from bayesnb.tables.frames._columns import KINDS, SKIP, Column
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._summaries import Summary
 from bayesnb.tables.frames._texts import Texts
-from bayesnb.tables.frames._words import Vectorizer, WordColumn, make, plain_params, vectorizer_of
+from bayesnb.tables.frames._words import WordColumn, make, plain_params, vectorizer_of
 from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
 from bayesnb.tables.sklearn._kept_rows import KeptRows
 from bayesnb.tables.sklearn._settings import has_views, require, require_dependence, require_temper, specification
@@ -175,22 +176,20 @@ def _check_column(column: Column, *, named: bool) -> None:
         raise ValueError(f"values of column {column.name!r} must be different, and in order, got {values!r}")
 
 
-store_parts(Schema, BlocksSchema, Column, WordColumn, Summary, Texts, RowSample)
-store(
-    Kind("index", pd.Index, write=pd.Index.to_numpy, read=pd.Index),
-    Kind("arrow", pa.Array | pa.Table, write=_write_arrow, read=_read_arrow),
-    Kind(
-        "vectorizer",
-        Vectorizer,
-        write=lambda one: [type(one).__name__, plain_params(one)],
-        read=lambda name, params: vectorizer_of(make(name, params)),
-    ),
-    Kind(
-        "estimator",
-        NaiveBayesClassifier,
-        check=_check_estimator,
-        write=_write_estimator,
-        read=_read_estimator,
-        rows=(describe_rows, keep_rows),
-    ),
+store(Schema, BlocksSchema, Column, WordColumn, Summary, Texts, RowSample)(no_result)
+STORED["index"] = Kind("index", pd.Index, write=pd.Index.to_numpy, read=pd.Index)
+STORED["arrow"] = Kind("arrow", pa.Array | pa.Table, write=_write_arrow, read=_read_arrow)
+STORED["vectorizer"] = Kind(
+    "vectorizer",
+    CountVectorizer | HashingVectorizer,
+    write=lambda one: [type(one).__name__, plain_params(one)],
+    read=lambda name, params: vectorizer_of(make(name, params)),
+)
+STORED["estimator"] = Kind(
+    "estimator",
+    NaiveBayesClassifier,
+    check=_check_estimator,
+    write=_write_estimator,
+    read=_read_estimator,
+    rows=(describe_rows, keep_rows),
 )
