@@ -57,7 +57,7 @@ def _needs_extra(error: ModuleNotFoundError) -> bool:
     importing = [
         frame.filename for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename
     ]
-    known = (error.name or "").partition(".")[0] in EXTRAS
+    known = (error.name or "").partition(".")[0] in {*EXTRAS, "onnx", "onnxruntime"}
     return LIGHT and (isinstance(error, MissingExtra) or (known and importing[-1].startswith(ABOVE)))
 
 

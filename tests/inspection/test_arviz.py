@@ -147,7 +147,7 @@ def test_arviz_reads_the_draws_of_nuts(draws):
     data = to_arviz(draws, **NAMES)
     assert set(data["sample_stats"].data_vars) == {"diverging", "n_steps", "acceptance_rate"}
     assert data["sample_stats"]["acceptance_rate"].shape == (4, 500)
-    summary = library().summary(data)
+    summary = library("a test").summary(data)
     assert "x_probs[flu, fever]" in summary.index
     assert "class_probs[cold]" in summary.index
 
@@ -156,7 +156,7 @@ def test_arviz_reads_the_draws_of_nuts(draws):
 def test_pareto_smoothed_leave_one_out_estimates_the_exact_one(draws):
     """Within 5 Monte Carlo standard errors of an importance sampling estimate, row by row and in sum."""
     data = to_arviz(draws, X=X, y=Y)  # with rows the log likelihood is there without being asked for
-    loo = library().loo(data, pointwise=True)
+    loo = library("a test").loo(data, pointwise=True)
     elpd, p_loo = (loo.elpd_i, loo.p) if hasattr(loo, "elpd_i") else (loo.loo_i, loo.p_loo)
     exact = nb.leave_one_out(MODEL, X, Y, joint=True)[np.arange(40), Y]
 
@@ -257,8 +257,8 @@ def test_arviz_compares_exact_leave_one_out_row_for_row():
     x = rng.normal(y[:, None], 1.0, (150, 3))
     priors = {"wide": nb.Normal(), "narrow": nb.Normal(strength=50.0, shape=20.0), "low": nb.Normal(shape=5.0)}
     rows = {k: nb.leave_one_out(nb.NaiveBayes(p), x, y)[np.arange(150), y] for k, p in priors.items()}
-    unrounded = {"round_to": "none"} if hasattr(library(), "ELPDDataLOO") else {}
-    table = library().compare({name: elpd_data(values) for name, values in rows.items()}, **unrounded)
+    unrounded = {"round_to": "none"} if hasattr(library("a test"), "ELPDDataLOO") else {}
+    table = library("a test").compare({name: elpd_data(values) for name, values in rows.items()}, **unrounded)
     best = max(rows, key=lambda name: rows[name].sum())
     assert table.index[0] == best
     for name in table.index:

@@ -101,7 +101,7 @@ def test_a_constant_column_has_no_prior(variance, key):
 
 def test_power_scaling_finds_a_prior_that_matters(key):
     """psense of ArviZ 1, psens of ArviZ 0: the sensitivity to a prior of 200 pseudo-rows is larger than to one of 4."""
-    arviz, found = library(), []
+    arviz, found = library("a test"), []
     for size in (2.0, 100.0):  # a flat prior has no weights to scale
         posterior = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli(size, size)), COUGHS, Y)
         data = to_arviz(posterior, key=key, X=COUGHS, y=Y)

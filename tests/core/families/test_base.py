@@ -126,7 +126,7 @@ def test_arviz_knows_its_axes(case, key):
     post = nb.fit_posterior(case.model, case.X, case.y)
     data = nb.to_arviz(post, key=key, num_samples=50, feature_names=["a", "b", "c"])
     assert data.posterior["x_rate"].dims == ("chain", "draw", "classes", "x_features")
-    library().summary(data)
+    library("a test").summary(data)
 
 
 def test_pairs_have_no_closed_form(case):
