@@ -211,12 +211,8 @@ def pad_rows(rows: Array, room: int | None = None) -> Array:
 
 
 def varying_as(tree: T, *data: Any) -> T:
-    """The arrays, varying over those axes of a ``shard_map`` over which ``data`` do.
-
-    A loop over data must begin with such arrays, and both branches of a condition must end with them.
-    """
-    # the sum of no numbers is 0, and it varies
-    nothing = [jnp.atleast_1d(leaf)[:0].sum() for leaf in jax.tree.leaves(data)]
+    """The arrays, varying over the axes of a ``shard_map`` over which ``data`` do, to begin a loop over data."""
+    nothing = [jnp.atleast_1d(leaf)[:0].sum() for leaf in jax.tree.leaves(data)]  # a sum of none is 0, and varies
     return cast(T, jax.tree.map(lambda a: a + sum(zero.astype(a.dtype) for zero in nothing), tree))
 
 

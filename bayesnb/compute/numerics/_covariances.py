@@ -5,7 +5,6 @@ A column without variance carries no information; its row and column hold zeros 
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln
@@ -13,6 +12,7 @@ from jax.scipy.special import gammaln
 from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays._placement import Array, known
 from bayesnb.compute.numerics import _stable as stable
+from bayesnb.compute.numerics._one_by_one import eigenvalues, factors, inverses
 
 
 def proper(matrix: Array, seen: Array) -> Array:
@@ -47,11 +47,11 @@ def log_determinant_excess(count: Array, fitted: Array, old: Array, new: Array, 
     With E = L^-1 S' L^-T - I, S = L L', it is n sum_i (log(1 + e_i) - e_i / (1 + e_i)) over the eigenvalues of E, plus
     tr((I + E)^-1 E (n I - L^-1 M L^-T)).
     """
-    factor, unit = jnp.linalg.cholesky(old), jnp.eye(old.shape[-1], dtype=old.dtype)[None]
-    change = whiten_matrix(factor, new) - unit
-    rest = count[:, None, None] * unit * seen[:, None, :] - whiten_matrix(factor, fitted)
-    bent = count * stable.log_ratio_excess(jnp.linalg.eigvalsh(change)).sum(axis=-1)
-    return bent + (jnp.linalg.solve(unit + change, change) * rest).sum(axis=(-1, -2))
+    inverse, unit = factors(old)[1], jnp.eye(old.shape[-1], dtype=old.dtype)[None]
+    change = inverse @ new @ inverse.mT - unit
+    rest = count[:, None, None] * unit * seen[:, None, :] - inverse @ fitted @ inverse.mT
+    bent = count * stable.log_ratio_excess(eigenvalues(change)[0]).sum(axis=-1)
+    return bent + (inverses(unit + change)[0] @ change * rest).sum(axis=(-1, -2))
 
 
 def log_partition_wishart(df: Array, scale: Array, seen: Array) -> Array:
@@ -65,7 +65,7 @@ def log_partition_wishart(df: Array, scale: Array, seen: Array) -> Array:
     argument = 0.5 * (df[..., None] + 1.0 - j)
     used = j <= size[..., None]
     log_gamma = jnp.where(used, gammaln(jnp.where(used, argument, 1.0)), 0.0).sum(axis=-1)
-    log_det = log_determinant(jnp.linalg.cholesky(proper(scale, seen)))
+    log_det = log_determinant(factors(proper(scale, seen))[0])
     constant = 0.5 * size * df * jnp.log(2.0) + 0.25 * size * (size - 1) * jnp.log(jnp.pi)
     return constant - 0.5 * df * log_det + log_gamma
 
@@ -79,9 +79,9 @@ def log_wishart_ratio(df: Array, more: Array, scale: Array, grown: Array, seen: 
     j = jnp.arange(1, seen.shape[-1] + 1)[None]
     used, argument = j <= size[..., None], 0.5 * (df[..., None] + 1.0 - j)
     gammas = stable.log_gamma_ratio(jnp.where(used, argument, 1.0), 0.5 * jnp.broadcast_to(more[..., None], used.shape))
-    factor = jnp.linalg.cholesky(proper(scale, seen))
-    after = log_determinant(jnp.linalg.cholesky(proper(scale + grown, seen)))
-    change, growth = after - log_determinant(factor), whiten_matrix(factor, grown)
+    factor, inverse = factors(proper(scale, seen))
+    after = log_determinant(factors(proper(scale + grown, seen))[0])
+    change, growth = after - log_determinant(factor), inverse @ grown @ inverse.mT
     # if the prior outweighs the rows, the difference is lost to rounding: tr W - tr W^2 / 2 + tr W^3 / 3 - ...
     little = jnp.square(growth).sum(axis=(-1, -2)) < 1e-3**2  # of which four terms then have all digits
     small = jnp.where(little[..., None, None], growth, 0.0)
@@ -131,19 +131,9 @@ def require_covariance(owner: str, value: Array, *, may_be_idle: bool = False) -
         raise ValueError(f"{owner} must be positive definite: add a small number to its diagonal")
 
 
-@jax.jit
-def whiten(factor: Array, vector: Array) -> Array:
-    """L^-1 v for vectors [..., D] and lower factors [..., D, D] or one for all."""
-    factor = jnp.broadcast_to(factor, (*vector.shape, vector.shape[-1]))
-    return jax.scipy.linalg.solve_triangular(factor, vector[..., None], lower=True)[..., 0]
-
-
-@jax.jit
-def whiten_matrix(factor: Array, matrix: Array) -> Array:
-    """L^-1 S L'^-1 for symmetric matrices [..., D, D]."""
-    factor = jnp.broadcast_to(factor, matrix.shape)
-    half = jax.scipy.linalg.solve_triangular(factor, matrix, lower=True)
-    return jax.scipy.linalg.solve_triangular(factor, jnp.swapaxes(half, -1, -2), lower=True)
+def whiten(inverse: Array, vector: Array) -> Array:
+    """L^-1 v for vectors [..., D] and inverse factors [..., D, D] or one for all."""
+    return (inverse @ vector[..., None])[..., 0]
 
 
 def divergence(loc: Array, covariance: Array, k: int) -> Array:
@@ -154,7 +144,7 @@ def divergence(loc: Array, covariance: Array, k: int) -> Array:
     covariance = jnp.broadcast_to(covariance, (len(loc), *covariance.shape[-2:]))
     on = variances(covariance).min(axis=0) > 0
     covariance, shift = proper(covariance, on), jnp.where(on[None], loc - loc[k][None], 0.0)
-    precision, logs = jnp.linalg.inv(covariance), jnp.linalg.slogdet(covariance)[1]
-    trace = jnp.einsum("jab,ba->j", precision, covariance[k])
-    mean = jnp.einsum("ja,jab,jb->j", shift, precision, shift)
-    return 0.5 * (trace + mean - loc.shape[-1] + logs - logs[k])
+    factor, inverse = factors(covariance)
+    white = jnp.append(inverse @ factor[k][None], whiten(inverse, shift)[..., None], axis=-1)
+    logs = log_determinant(factor)
+    return 0.5 * (jnp.square(white).sum(axis=(1, 2)) - loc.shape[-1] + logs - logs[k])

@@ -22,6 +22,7 @@ from bayesnb.compute.arrays._loops import in_threads, row_blocks
 from bayesnb.compute.arrays._placement import Array, on_host, varying_as
 from bayesnb.compute.numerics import _stable as stable
 from bayesnb.compute.numerics._covariances import log_determinant, proper, variances, whiten
+from bayesnb.compute.numerics._one_by_one import factors
 
 LOG_2PI = 1.8378770664093453
 
@@ -53,13 +54,11 @@ class Whitening(NamedTuple):
 def whitening(loc: Array, covariance: Array) -> Whitening:
     """The whitening of rows about centres [K, D] under covariances [K, D, D], or one for all, [1, D, D]."""
     varying = _varying(covariance)
-    factor = jnp.linalg.cholesky(proper(covariance, varying))
-    unit = jnp.broadcast_to(jnp.diag(varying).astype(factor.dtype), factor.shape)
-    inverse = jax.scipy.linalg.solve_triangular(factor, unit, lower=True)
+    factor, inverse = factors(proper(covariance, varying))
+    inverse = jnp.where(varying[None, None], inverse, 0.0)
     # rows are whitened once for classes that share the factor
     origins = loc if factor.shape[0] > 1 else loc.mean(axis=0, keepdims=True)
-    centres = (inverse @ (loc - origins)[:, :, None])[:, :, 0]
-    return Whitening(loc, covariance, inverse, origins, centres, log_determinant(factor))
+    return Whitening(loc, covariance, inverse, origins, whiten(inverse, loc - origins), log_determinant(factor))
 
 
 def distances(given: Whitening, x: Array) -> Distances:
@@ -106,53 +105,32 @@ def _whole_rows(given: Whitening, x: Array) -> Distances:
     return Distances(squares, log_det, jnp.broadcast_to(varying.sum(), x.shape[:1]))
 
 
-@partial(jax.jit, static_argnames="by_lapack")
-def _any_rows(loc: Array, covariance: Array, x: Array, *, by_lapack: bool = False) -> Distances:
-    """Distances with one factor for each row and class, whatever is missing."""
-    factor = _factor if by_lapack else _eliminate
+@partial(jax.jit, static_argnames="by_solving")
+def _any_rows(loc: Array, covariance: Array, x: Array, *, by_solving: bool = False) -> Distances:
+    """Distances with one factor for each row and class; to solve for a single vector is less work than to invert."""
     seen = ~jnp.isnan(x) & _varying(covariance)[None]
 
     def row(x: Array, seen: Array) -> Distances:
-        deviations = jnp.where(seen[None], x[None] - loc, 0.0)
-        white, pivots = factor(proper(covariance, seen[None]), deviations)
-        log_det = jnp.broadcast_to(jnp.log(pivots).sum(axis=0), loc.shape[:1])
-        return Distances(stable.sum_of_squares(white, axis=0), log_det, seen.sum())
+        matrix, deviations = proper(covariance, seen[None]), jnp.where(seen[None], x[None] - loc, 0.0)
+        if by_solving:
+            factor = jnp.broadcast_to(jnp.linalg.cholesky(matrix), (*loc.shape, loc.shape[1]))
+            white = jax.scipy.linalg.solve_triangular(factor, deviations[..., None], lower=True)[..., 0]
+        else:
+            factor, inverse = factors(matrix)
+            white = whiten(inverse, deviations)
+        log_det = jnp.broadcast_to(log_determinant(factor), loc.shape[:1])
+        return Distances(stable.sum_of_squares(white, axis=1), log_det, seen.sum())
 
     # blocks need a concrete number of rows; it is a symbol if a function is exported for any number
     block = 64 if isinstance(x.shape[0], int) else None
     return jax.lax.map(lambda pair: row(*pair), (jnp.where(seen, x, 0.0), seen), batch_size=block)
 
 
-def _factor(matrix: Array, vector: Array) -> tuple[Array, Array]:
-    """L^-1 v [D, K] and the squared diagonal of L [D, T] for matrices L L' [T, D, D] and vectors [K, D]."""
-    factor = jnp.linalg.cholesky(matrix)
-    return whiten(factor, vector).T, jnp.square(variances(factor)).T
-
-
-def _eliminate(matrix: Array, vector: Array) -> tuple[Array, Array]:
-    """The same column by column, which is slower for wide matrices.
-
-    Under ``vmap`` LAPACK would have batches of factors, and those of jaxlib 0.10 may wait for each other for ever.
-    """
-    size = matrix.shape[-1]
-
-    def step(held: tuple[Array, Array], j: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-        matrix, vector = held
-        row, cell = matrix[:, j], vector[:, j]
-        pivot = row[:, j]
-        below = jnp.where(jnp.arange(size) > j, row / pivot[:, None], 0.0)
-        left = matrix - below[:, :, None] * row[:, None, :], vector - below * cell[:, None]
-        return left, (cell / jnp.sqrt(pivot), pivot)
-
-    columns = jnp.arange(size)
-    return jax.lax.scan(step, (matrix, vector), columns)[1] if size else (vector.T, columns[:, None] + 1.0)
-
-
 def _on_host(given: Whitening, x: Array) -> Distances:
     """Distances with a factor for each class and pattern of missing cells, or for each row if few share a pattern."""
     patterns, (loc, covariance) = list(_patterns(x)), given[:2]
     if len(patterns) > max(len(x) // limits.ROWS_A_PATTERN, 1):
-        return Distances(*compute_rows(_any_rows, (loc, covariance), x, by_lapack=True))
+        return Distances(*compute_rows(_any_rows, (loc, covariance), x, by_solving=True))
     out = Distances(np.empty((len(x), len(loc))), np.empty((len(x), len(loc))), np.empty(len(x)))
     for rows, seen in patterns:
         part, cells = given, x[rows]

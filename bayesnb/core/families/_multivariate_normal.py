@@ -23,6 +23,7 @@ from bayesnb.compute.numerics._covariances import (
     whiten,
 )
 from bayesnb.compute.numerics._log_prob import LogProb
+from bayesnb.compute.numerics._one_by_one import factors
 from bayesnb.compute.primitives._distances import LOG_2PI, Whitening, distances, log_normal, log_student, whitening
 from bayesnb.compute.primitives.sums import ClassSums
 from bayesnb.core.families._base import Hyperparameter, Params, Score, Tied, conjugate_update, pytree
@@ -245,7 +246,7 @@ def generating(loc: Array, covariance: Array) -> Array:
 @jax.jit
 def sample_normals(loc: Array, covariance: Array, noise: Array, draw: Array, y: Array) -> Array:
     """Rows m + L e of classes ``y``, [N, D], from draws of the parameters; one factor for each draw and class."""
-    factor = jnp.linalg.cholesky(generating(loc, covariance))
+    factor, _ = factors(generating(loc, covariance))
     own = y if factor.shape[1] > 1 else jnp.zeros_like(y)
     varying = jax.lax.map(lambda row: factor[row[0], row[1]] @ row[2], (draw, own, noise), batch_size=16)
     constant = (variances(covariance) == 0)[draw, own]
@@ -255,7 +256,8 @@ def sample_normals(loc: Array, covariance: Array, noise: Array, draw: Array, y: 
 def affine_form(loc: Array, covariance: Array) -> tuple[Array, Array]:
     """w [K, D] and b [K] with log p(x | k) = w x + b, up to a term that all classes with this covariance share."""
     on = variances(covariance) > 0
-    precision = jnp.where(inside(on), jnp.linalg.inv(proper(covariance, on)), 0.0)
+    _, inverse = factors(proper(covariance, on))
+    precision = jnp.where(inside(on), inverse.mT @ inverse, 0.0)
     coefficients = (precision @ loc[:, :, None])[:, :, 0]
     return coefficients, -0.5 * (loc * coefficients).sum(axis=1)
 
@@ -270,6 +272,6 @@ def log_ratio_of_rows(
     bend = log_determinant_excess(sum_shared(n, old), sum_shared(fitted, old), old, new, on)
     moved = jnp.where(on, new_loc - loc, 0.0)
     pull = jnp.where(on, 2.0 * (loc - statistics.mean), 0.0) + moved
-    metric = jnp.linalg.cholesky(new)
+    metric = factors(new)[1]
     shift = n * (whiten(metric, moved) * whiten(metric, pull)).sum(axis=-1)
     return -0.5 * (bend.sum() + shift.sum())

@@ -77,7 +77,7 @@ def _(family: Any, statistics: Any) -> tuple[Any, Any]:
 
 @restore.register(MultivariateNormal)
 def _(family: Any, statistics: Any, params: Params) -> Params:
-    centre, factor = normal_inverse_wishart.units(family.prior, statistics)
+    centre, factor, _ = normal_inverse_wishart.units(family.prior, statistics)
     loc = centre + (factor @ params["loc"][..., None])[..., 0]
     covariance = factor @ family.as_table(params["covariance"]) @ jnp.swapaxes(factor, -1, -2)
     return family.with_constants(loc, covariance)

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.compute.arrays._placement import Array, varying_as
+from bayesnb.compute.numerics._one_by_one import inverses
 from bayesnb.core.families._views import start_powers
 from bayesnb.core.results._classifier import Posterior
 from bayesnb.core.results._combine import has_word_terms, raise_lengths
@@ -150,7 +151,7 @@ def _step_from(at: Array, slope: Array, curvature: Array, bounds: Sequence[Any])
     """Newton's step in the numbers that are not held at the lower or the upper bound."""
     free = ~(((at <= bounds[0]) & (slope > 0.0)) | ((at >= bounds[1]) & (slope < 0.0)))
     of_free = jnp.where(free[:, None] & free[None, :], curvature, jnp.eye(len(at)))
-    return jnp.where(free, jnp.linalg.solve(of_free, jnp.where(free, slope, 0.0)), 0.0)
+    return jnp.where(free, inverses(of_free)[0] @ jnp.where(free, slope, 0.0), 0.0)
 
 
 def _descend(loss: Callable[[Array], Any], start: Array, bounds: Sequence[Any], num_steps: int) -> _Mode:
@@ -176,8 +177,7 @@ def find_words(columns: Array, lengths: Array, weight: Array) -> Array:
     words, and of the classes.
     """
     num = lengths.shape[1]
-    start, _, *bounds = _words_scales(num, columns.dtype)
-    at = varying_as(start, columns, lengths, weight)
+    at, _, *bounds = varying_as(_words_scales(num, columns.dtype), columns, lengths, weight)
     for most, num_steps in WORD_STEPS:
         at = _descend(partial(_words_loss, columns, lengths, weight, most), at, bounds, num_steps).at
     return at
@@ -232,12 +232,11 @@ def learn_deviations(table: Ratios, temperature: Array) -> Array:
 
     def at_scale(start: Array, scale: Array) -> tuple[Array, tuple[Array, Array]]:
         mode = _descend(lambda delta: loss(delta, scale, fixed, fixed_t), start, AT_LEAST, NUM_STEPS[1])
-        log_evidence = -mode.loss - 0.5 * jnp.linalg.slogdet(scale**2 * mode.curvature)[1]
+        log_evidence = -mode.loss - 0.5 * inverses(scale**2 * mode.curvature)[1]
         return mode.at, (log_evidence, mode.at)
 
-    scales = jnp.asarray(SCALES, table.ratios.dtype)
-    start = varying_as(jnp.zeros(num_features, scales.dtype), fixed, fixed_t)
-    _, (log_evidence, modes) = jax.lax.scan(at_scale, start, scales)
+    scales = varying_as(jnp.asarray(SCALES, table.ratios.dtype), fixed, fixed_t)
+    _, (log_evidence, modes) = jax.lax.scan(at_scale, jnp.full(num_features, 0.0 * scales[0]), scales)
     left_out = jnp.cumsum(log_evidence < log_evidence[0] - TOO_LOW) > 0
     best = jnp.argmax(jnp.where(left_out, -jnp.inf, log_evidence))
     _, slope, curvature = loss(modes[best], scales[best], table, temperature)

@@ -12,6 +12,7 @@ from numpy.testing import assert_array_equal
 
 from bayesnb.compute.arrays._own_primitives import checked
 from bayesnb.compute.jaxpr_numpy import RULES, evaluate
+from bayesnb.compute.numerics import _one_by_one
 from bayesnb.compute.primitives._segment_weights import segment_weights
 from bayesnb.compute.primitives._segmentations import best_segmentation, sum_segmentations
 
@@ -44,7 +45,7 @@ ROUNDED = {
     "lgamma": 50, "digamma": 30,
     # sums in another order, and for weights of segments other sums
     "triangular_solve": 10, "cholesky": 5, "eigh": 100, "cumlogsumexp": 10, "sum_segmentations": 10,
-    "best_segmentation": 5, "segment_weights": 500,
+    "best_segmentation": 5, "segment_weights": 500, "factors": 10, "inverses": 10, "eigenvalues": 100,
 }  # fmt: skip
 """How many times the rounding error of the result, or of 1, they may differ."""
 
@@ -259,6 +260,9 @@ BODIES = {  # functions with two bodies, by the name of the primitive
     "sum_segmentations": Case(lambda w, real, _: sum_segmentations(w, real), segments),
     "best_segmentation": Case(best_segmentation, segments),
     "segment_weights": Case(segment_weights, counts),
+    "factors": Case(lambda a, _: _one_by_one.factors(a), matrices),
+    "inverses": Case(lambda a, _: _one_by_one.inverses(a), matrices),
+    "eigenvalues": Case(lambda a, _: _one_by_one.eigenvalues(a), matrices),
 }
 
 

@@ -11,6 +11,7 @@ from scipy import stats
 
 from bayesnb.compute.arrays._compute import interpret
 from bayesnb.compute.numerics import _covariances as covariances
+from bayesnb.compute.numerics._one_by_one import factors
 
 D, SEEN = 4, np.array([True, False, True, True])
 
@@ -64,11 +65,9 @@ def test_the_divergence_is_numpyros(rng):
 
 def test_whitening_is_the_inverse_of_the_factor(rng):
     scale, vector = matrices(rng), rng.normal(size=(3, D))
-    factor = np.linalg.cholesky(scale)
-    assert_allclose((factor @ interpret(covariances.whiten, factor, vector)[..., None])[..., 0], vector, rtol=1e-9)
-    assert_allclose(
-        interpret(covariances.whiten_matrix, factor, scale), np.broadcast_to(np.eye(D), scale.shape), atol=1e-9
-    )
+    factor, inverse = interpret(factors, scale)
+    assert_allclose((factor @ interpret(covariances.whiten, inverse, vector)[..., None])[..., 0], vector, rtol=1e-9)
+    assert_allclose(inverse @ scale @ inverse.mT, np.broadcast_to(np.eye(D), scale.shape), atol=1e-9)
 
 
 @pytest.mark.parametrize("unit", [1e-150, 1.0, 1e150])

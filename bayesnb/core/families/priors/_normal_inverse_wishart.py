@@ -24,8 +24,8 @@ from bayesnb.compute.numerics._covariances import (
     proper,
     variances,
     whiten,
-    whiten_matrix,
 )
+from bayesnb.compute.numerics._one_by_one import factors
 from bayesnb.compute.primitives._distances import Distances, distances, log_student, whitening
 from bayesnb.core.families.parts._statistics import (
     Statistics,
@@ -161,17 +161,17 @@ def centre(
     prior: NormalInverseWishart, statistics: MultivariateNormalStatistics
 ) -> tuple[NormalInverseWishart, MultivariateNormalStatistics]:
     """The prior and statistics in coordinates where the posterior is of order one."""
-    n, (centre, factor) = statistics.count, units(prior, statistics)
-    scale = prior.cut(whiten_matrix(factor, prior.scale))
-    mean = jnp.where(n[:, None] > 0, whiten(factor, statistics.mean - centre), 0.0)
-    moved = MultivariateNormalStatistics(mean, n, whiten_matrix(factor, statistics.scatter))
-    return prior._replace(loc=whiten(factor, prior.loc - centre), scale=scale), moved
+    n, (centre, _, inverse) = statistics.count, units(prior, statistics)
+    scale = prior.cut(inverse @ prior.scale @ inverse.mT)
+    mean = jnp.where(n[:, None] > 0, whiten(inverse, statistics.mean - centre), 0.0)
+    moved = MultivariateNormalStatistics(mean, n, inverse @ statistics.scatter @ inverse.mT)
+    return prior._replace(loc=whiten(inverse, prior.loc - centre), scale=scale), moved
 
 
-def units(prior: NormalInverseWishart, statistics: MultivariateNormalStatistics) -> tuple[Array, Array]:
-    """The posterior mean of mu, and the factor of the posterior's scale / df."""
+def units(prior: NormalInverseWishart, statistics: MultivariateNormalStatistics) -> tuple[Array, Array, Array]:
+    """The posterior mean of mu, and the factor of the posterior's scale / df with its inverse."""
     posterior = update(prior, statistics)
-    return posterior.loc, jnp.linalg.cholesky(proper(posterior.scale, prior.varying) / posterior.df[:, None, None])
+    return posterior.loc, *factors(proper(posterior.scale, prior.varying) / posterior.df[:, None, None])
 
 
 def log_partition(prior: NormalInverseWishart) -> Array:

@@ -250,6 +250,10 @@ def _triangular_solve(
     return x if left_side else x.mT
 
 
+def _inverse(a: jax.Array) -> jax.Array:
+    return lax.linalg.triangular_solve(a, jnp.broadcast_to(jnp.eye(a.shape[-1], dtype=a.dtype), a.shape), lower=True)
+
+
 def _at(x: jax.Array, place: Any, axis: int) -> jax.Array:
     """The part of size 1 at a computed place along an axis."""
     return lax.dynamic_slice_in_dim(x, place, 1, axis)
@@ -348,6 +352,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "scatter-min": _scatter(jnp.min, jnp.inf),
     "cholesky": _cholesky,
     "triangular_solve": _triangular_solve,
+    "factors": lambda a: (jnp.linalg.cholesky(a), _inverse(jnp.linalg.cholesky(a))),
 }
 """JAX functions of the primitive's arguments and parameters."""
 
