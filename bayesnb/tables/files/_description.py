@@ -201,13 +201,13 @@ def _classes_of(target: Summary, weight: str | None) -> tuple[Any, ...]:
         raise DataError(f"the target '{name}' has one class only, '{label(*target.values.tolist())}'")
     shown = f"{distinct}" if target.values is not None else f"more than {limits.MOST_VALUES:,}"
     few = distinct <= (limits.FEW_CLASSES if target.whole else limits.FEW_VALUES)
-    often = target.whole and rows >= limits.FEW_CLASSES * distinct
+    often = target.whole and target.times >= limits.FEW_CLASSES * distinct
     if not (target.text or few or often):
         raise DataError(
             f"the target '{name}' is a measurement ({shown} different numbers in {rows} rows); classification needs "
             "classes"
         )
-    if target.values is None or 2 * distinct > rows:
+    if target.values is None or 2 * distinct > target.times:
         raise DataError(f"the target '{name}' has {shown} classes in {rows} rows; most would be seen once")
     return in_order(target.values.tolist())
 

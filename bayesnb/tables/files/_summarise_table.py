@@ -218,6 +218,7 @@ def _summarise_batch(
     for name in names:
         rows, of = (batch, (0, 1)) if name == asked.target else (labelled, classes)
         how: dict[str, Any] = {"inferred": name in asked.names and name not in chosen, "classes": of}
+        how["weight"] = None if asked.weight is None else require_weights(rows.rows, asked.weight)
         found[name] = summarise_column(rows.frame[name], rows.place, chosen=chosen.get(name), **how)
     return found
 

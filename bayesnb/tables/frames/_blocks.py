@@ -128,10 +128,12 @@ class BlocksSchema:
 AnySchema = Schema | BlocksSchema
 
 
-def make_schema(X: Any, given: Any, before: Any = None, seen: Any = None) -> tuple[AnySchema, Any]:
+def make_schema(
+    X: Any, given: Any, before: Any = None, seen: Any = None, weight: Array | None = None
+) -> tuple[AnySchema, Any]:
     """As ``schema_of``, also for ``Blocks``, with one entry of the likelihoods for each block."""
     if not isinstance(X, Blocks):
-        return schema_of(X, given, before, seen)
+        return schema_of(X, given, before, seen, weight)
     parts: dict[str, Schema] = {}
     summaries: dict[str, Any] = {}
     for name, own in _by_block(given, list(X.by_name)).items():
@@ -145,7 +147,7 @@ def make_schema(X: Any, given: Any, before: Any = None, seen: Any = None) -> tup
                 "whether a word occurs, 'multinomial' if it matters how often, or give x.toarray()"
             )
         earlier = None if before is None else before.parts[name]
-        part, summaries[name] = schema_of(block, own, earlier, seen[name] if seen else None)
+        part, summaries[name] = schema_of(block, own, earlier, seen[name] if seen else None, weight)
         parts[name] = replace(part, prefix=name)
     schema = BlocksSchema(parts)
     if not schema.used:

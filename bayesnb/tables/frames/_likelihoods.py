@@ -35,7 +35,7 @@ from bayesnb.tables.frames._words import WordColumn, require_text, vectorizer_of
 CHOSEN = "numeric_chosen"
 """The block of columns that are chosen to be Normal beside inferred ones."""
 
-Undecided = tuple[int, Array] | None
+Undecided = tuple[float, Array] | None
 """The number of rows so far, and which columns [D] are Normal and may turn out to be zeros and ones; None if none."""
 
 Summaries = Mapping[str, Summary]
@@ -43,7 +43,9 @@ Seen = Summaries | Undecided
 """The summaries of a frame's columns; for an array its columns that may turn out to be of zeros and ones."""
 
 
-def schema_of(X: Any, likelihoods: Any, before: Schema | None = None, seen: Any = None) -> tuple[Schema, Seen]:
+def schema_of(
+    X: Any, likelihoods: Any, before: Schema | None = None, seen: Any = None, weight: Array | None = None
+) -> tuple[Schema, Seen]:
     """The schema of rows, and what later rows need to know of their values.
 
     Args:
@@ -54,18 +56,19 @@ def schema_of(X: Any, likelihoods: Any, before: Schema | None = None, seen: Any 
         before: The schema of earlier rows. What was inferred from them is kept, with a warning where all rows together
             would lead to another kind.
         seen: What was returned for the earlier rows.
+        weight: The positive weights of the rows [N]; a row of weight 3 is three rows.
 
     Raises:
         DataError: if the likelihoods do not fit the columns.
     """
     if not isinstance(X, Frame):
-        return _array_schema(X, likelihoods, before, seen)
+        return _array_schema(X, likelihoods, before, seen, weight)
     if before is not None and not before.named:
         raise DataError("the rows before were an array, and these are a data frame: give both in the same form")
     family = likelihoods if isinstance(likelihoods, Family) else None
     chosen = choices.choose_kinds("normal" if family else likelihoods, X.columns)
     used = [name for name in X.columns if chosen.get(name) != SKIP]
-    found = {name: summarise_column(X[name], chosen=chosen.get(name)) for name in used}
+    found = {name: summarise_column(X[name], chosen=chosen.get(name), weight=weight) for name in used}
     if family is not None:
         for summary in found.values():
             describe_column(summary, family, "x")  # refuses text in the family's name
@@ -156,9 +159,11 @@ def _warn_of_other_kinds(columns: Sequence[Column], seen: Summaries) -> None:
             )
 
 
-def _array_schema(X: Array, likelihoods: Any, before: Schema | None, seen: Any) -> tuple[Schema, Undecided]:
+def _array_schema(
+    X: Array, likelihoods: Any, before: Schema | None, seen: Any, weight: Array | None
+) -> tuple[Schema, Undecided]:
     if isinstance(likelihoods, str) and likelihoods == AUTO:
-        kinds, seen = infer_kinds(X, () if before is None else tuple(before.kinds), seen)
+        kinds, seen = infer_kinds(X, () if before is None else tuple(before.kinds), seen, weight)
         found = Schema(_columns_of_array(kinds, inferred=True), named=False)
     else:
         given = choices.expand_positions(likelihoods, X.shape[1]) if isinstance(likelihoods, Mapping) else likelihoods
@@ -262,7 +267,9 @@ def require_words(column: Summary) -> None:
     require_text(column.text and column.distinct > 1 and bool(odd), column.name, odd)
 
 
-def infer_kinds(X: Array, before: tuple[str, ...], seen: Undecided) -> tuple[tuple[str, ...], Undecided]:
+def infer_kinds(
+    X: Array, before: tuple[str, ...], seen: Undecided, weight: Array | None = None
+) -> tuple[tuple[str, ...], Undecided]:
     """Bernoulli for each column of zeros and ones, both of which occur, else Normal; or the kinds of earlier rows.
 
     Where all cells are zeros and ones, all columns are Bernoulli. Fewer than 10 rows, such as a small first batch, are
@@ -271,7 +278,7 @@ def infer_kinds(X: Array, before: tuple[str, ...], seen: Undecided) -> tuple[tup
     if before and seen is None:
         return before, None
     rows, among = seen or (0, np.ones(X.shape[1], bool))
-    rows += len(X)
+    rows += len(X) if weight is None else np.maximum(weight, 1.0).sum()
     flags, both = _find_flags(X, among)
     clear = both & (rows >= limits.FEW_VALUES)
     if before and clear.any():

@@ -17,7 +17,8 @@ import pandas as pd
 import pyarrow as pa
 
 from bayesnb.compute.arrays import _limits as limits
-from bayesnb.compute.arrays._typing import Table
+from bayesnb.compute.arrays._typing import ArrayLike, Table
+from bayesnb.core.rows._labelled_rows import check_weights
 from bayesnb.tables.frames import _series as series
 from bayesnb.tables.frames._columns import SKIP, Column, Kind
 from bayesnb.tables.frames._series import DataError
@@ -53,6 +54,7 @@ class Summary:
         repeated: Whether some number is known to occur twice.
         words: The words of a column that is read as words.
         most: How many distinct values are kept: ``limits.MOST_VALUES``, unless the column is chosen to be categorical.
+        extra: What weights add to the number of cells: a cell of weight 3 is three cells, one of weight .5 is one.
     """
 
     name: str
@@ -70,6 +72,12 @@ class Summary:
     repeated: bool = False
     words: frozenset[str] | None = None
     most: float = inf
+    extra: float = 0.0
+
+    @property
+    def times(self) -> float:
+        """The number of cells that are not missing, with repetitions by weight."""
+        return self.num_cells + self.extra
 
     @property
     def values(self) -> Any:
@@ -121,6 +129,7 @@ class Summary:
             self,
             num_cells=self.num_cells + other.num_cells,
             missing=self.missing + other.missing,
+            extra=self.extra + other.extra,
             numbers=both,
             texts=texts,
             declared=tuple(dict.fromkeys((*self.declared, *other.declared))),
@@ -143,6 +152,7 @@ def summarise_column(
     inferred: bool = False,
     chosen: Any = None,
     classes: tuple[Array | int, int] = (0, 1),
+    weight: Array | None = None,
 ) -> Summary:
     """The summary of a column.
 
@@ -152,10 +162,15 @@ def summarise_column(
         inferred: Whether the likelihood will be inferred, so that numbers with many values do not need them.
         chosen: The likelihood that the user has chosen: all values of a categorical column are kept.
         classes: The class of each row and their number, by which texts are counted.
+        weight: The weight of each row [N].
 
     Raises:
         DataError: for a type that no likelihood takes, and for whole numbers that floating point would round.
     """
+    if weight is not None:
+        found = summarise_column(given, place, inferred=inferred, chosen=chosen, classes=classes)
+        extra = float(np.maximum(weight - 1.0, 0.0)[~series.are_missing(given)].sum())
+        return replace(found, extra=extra, repeated=found.repeated or extra > 0)
     given = series.to_plain(given, coded=True)
     cells = series.to_plain(given) if given.dtype in series.WITH_CATEGORIES else given
     sort = series.sort_of(cells)
@@ -276,7 +291,7 @@ class InferredLikelihoods(Mapping[str, str]):
         return "\n".join(f"{name:{widths[0]}}  {kind:{widths[1]}}  {reason}" for name, kind, reason in rows)
 
 
-def infer_likelihoods(frame: Table) -> InferredLikelihoods:
+def infer_likelihoods(frame: Table, sample_weight: ArrayLike | None = None) -> InferredLikelihoods:
     """The likelihood that suits the values of each column, and why.
 
     Text is Categorical, and so are numbers whose column has the type of categories; whole numbers with at most 10
@@ -288,9 +303,11 @@ def infer_likelihoods(frame: Table) -> InferredLikelihoods:
 
     Args:
         frame: A data frame of pandas, polars or pyarrow, without the column of classes.
+        sample_weight: Weights [N]: a row of weight 3 counts as three, one of weight 0 is absent.
 
     Raises:
         DataError: if it is not a data frame, or one of its columns holds nested values or several types.
+        ValueError: for weights that are negative or not finite.
 
     Example:
         >>> import pandas as pd, bayesnb as nb
@@ -301,7 +318,11 @@ def infer_likelihoods(frame: Table) -> InferredLikelihoods:
     found = series.as_frame(frame)
     if found is None:
         raise DataError(f"infer_likelihoods takes a data frame, got {type(frame).__name__}: give named columns")
-    return InferredLikelihoods(tuple(infer(summarise_column(found[name])) for name in found.columns))
+    weight = None
+    if sample_weight is not None:
+        weight = check_weights(sample_weight, len(found))
+        found, weight = found.filter((weight > 0).tolist()), weight[weight > 0]
+    return InferredLikelihoods(tuple(infer(summarise_column(found[name], weight=weight)) for name in found.columns))
 
 
 def infer(column: Summary) -> Choice:
@@ -318,18 +339,18 @@ def _infer(column: Summary) -> tuple[Kind, str]:
     if column.text:
         if column.dates:
             return SKIP, ALL_DATES
-        if distinct > max(limits.FEW_VALUES, limits.ID_SHARE * column.num_cells):
+        if distinct > max(limits.FEW_VALUES, limits.ID_SHARE * column.times):
             return SKIP, IDENTIFIERS
         if column.values is None:
             return SKIP, TOO_MANY
         return "categorical", f"text with {distinct:,} values"
-    if column.declared and distinct <= max(limits.FEW_VALUES, limits.ID_SHARE * column.num_cells):
+    if column.declared and distinct <= max(limits.FEW_VALUES, limits.ID_SHARE * column.times):
         return "categorical", f"{distinct:,} categories"
     if inf in map(abs, column.span):
         return "normal", "numbers, with an infinite one"
     if distinct == 2 and column.span == (0.0, 1.0):
         return "bernoulli", "zeros and ones"
-    if limits.CELLS_A_VALUE * distinct <= column.num_cells and distinct <= (limits.FEW_VALUES if column.whole else 2):
+    if limits.CELLS_A_VALUE * distinct <= column.times and distinct <= (limits.FEW_VALUES if column.whole else 2):
         return "categorical", f"{distinct} {'whole numbers' if column.whole else 'numbers'}"
     return (SKIP, ROW_NUMBERS) if _are_row_numbers(column) else ("normal", "numbers")
 

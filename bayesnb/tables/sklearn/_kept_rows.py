@@ -88,7 +88,7 @@ def learn_rows(estimator: Any, X: Any, classes: Array, codes: Array, weight: Arr
     check_factors(estimator.forgetting, [], "forgetting")
     more = which == "more"
     earlier = (estimator.schema_, getattr(estimator, "_summaries", None)) if more else (None, None)
-    given, summaries = settings.schema_of(X, estimator.likelihoods, estimator.missing, *earlier)
+    given, summaries = settings.schema_of(X, estimator.likelihoods, estimator.missing, *earlier, weight)
     batch = KeptRows.of(given.encode(X), codes, weight, len(classes))
     faded = float(estimator.forgetting) ** len(codes)
     rows, kept = batch, estimator._kept if more else None

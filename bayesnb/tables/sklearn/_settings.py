@@ -190,7 +190,7 @@ def require_dependence(dependence: Any, method: str, temper: Any) -> None:
 
 
 def schema_of(
-    X: Any, likelihoods: Any, missing: Any, before: AnySchema | None, seen: Any = None
+    X: Any, likelihoods: Any, missing: Any, before: AnySchema | None, seen: Any = None, weight: Array | None = None
 ) -> tuple[AnySchema, Any]:
     """The schema of checked rows, and what later rows need to know of their values; see ``make_schema``."""
     if missing is not None and isinstance(likelihoods, NaiveBayes):
@@ -200,7 +200,7 @@ def schema_of(
         )
     if isinstance(likelihoods, NaiveBayes):
         likelihoods = likelihoods.families["x"] if likelihoods.single else likelihoods.families
-    schema, summaries = make_schema(X, likelihoods, before, seen)
+    schema, summaries = make_schema(X, likelihoods, before, seen, weight)
     return with_indicators(schema, X, missing, before), summaries
 
 

@@ -259,3 +259,44 @@ def test_booleans_among_text_are_text():
     assert clf.schema_.columns[0].values == ("False", "True", "maybe")
     proba = clf.predict_proba(pd.DataFrame({"c": ["TRUE", "false"]}))
     assert_allclose(clf.predict_proba(pd.DataFrame({"c": [True, False]})), proba, rtol=1e-12)
+
+
+def test_a_row_of_weight_three_is_three_rows_at_every_door(rng):
+    """And one of weight 0 is absent, one of weight .5 a row: of weights that sum to 1 no category would be left."""
+    weight, y = np.r_[0, 0, rng.integers(1, 9, 22)], np.tile(["a", "b"], 12)
+    frame = pd.DataFrame(
+        {
+            "text": [f"n{row % 21}" for row in range(24)],
+            "row": np.arange(24) + 5,
+            "whole": np.r_[3, 3, np.arange(22) % 3],
+            "two": np.r_[9.5, 8.5, np.tile([1.5, 2.5], 11)],
+            "flag": np.r_[1, 2, np.arange(22) // 3 % 2],
+        }
+    )
+    again = np.repeat(np.arange(24), weight)
+    expected = nb.NaiveBayesClassifier().fit(frame.iloc[again], y[again])
+    kinds, probs = {**expected.likelihoods_}, expected.predict_proba(frame)
+    alone = nb.NaiveBayesClassifier().fit(frame[2:], y[2:])
+    assert [*kinds.values()] == ["categorical", "normal", "categorical", "categorical", "bernoulli"]
+    assert [*alone.likelihoods_.values()] == ["skip", "skip", "categorical", "categorical", "bernoulli"]
+    halves = nb.infer_likelihoods(frame[2:], np.full(22, 0.5))
+    assert dict(halves) == {**alone.likelihoods_}
+    assert dict(nb.infer_likelihoods(frame, weight)) == kinds
+    with pytest.raises(ValueError, match="not negative"):
+        nb.infer_likelihoods(frame, -weight)
+    given = frame.assign(weight=weight, y=y)[[*frame, "weight", "y"]]
+    schema = nb.merge(*(nb.describe_table(given[some], "y", weight="weight") for some in (slice(6), slice(6, 24))))
+    assert [c.kind for c in schema.description.schema.columns] == [*kinds.values()]
+    for clf in (
+        nb.NaiveBayesClassifier().fit(frame, y, sample_weight=weight),
+        nb.NaiveBayesClassifier().partial_fit(frame, y, sample_weight=weight),
+        nb.fit_table(given, "y", weight="weight"),
+        nb.NaiveBayesClassifier().fit({"x": frame}, y, sample_weight=weight),
+    ):
+        assert [*clf.likelihoods_.values()] == [*kinds.values()]
+        found = clf.predict_proba({"x": frame} if "x" in getattr(clf.schema_, "parts", ()) else frame)
+        assert_allclose(found, probs, atol=1e-9)
+    X, flags = np.array([[0, 1], [1, 0], [1, 1], [0, 1]]), [0, 1, 0, 1]
+    with pytest.warns(UserWarning, match="zeros and ones"):
+        clf = nb.NaiveBayesClassifier().fit(X, flags, sample_weight=[3, 3, 3, 3])
+    assert [*clf.likelihoods_.values()] == ["bernoulli", "bernoulli"]
