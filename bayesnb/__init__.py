@@ -18,8 +18,8 @@ Experiments      experiment: methods on the same splits of several sets, an Expe
                  load_experiment, merge_experiments
 What a fit says  explain, top_features, feature_inclusion, dependence, compare_evidence, num_parameters, linear_form,
                  to_arviz
-Does the prior   prior_sensitivity, prior_gradient; robustness: how many pseudo-rows change a decision; decide_set: the
-matter?          decisions that no prior of a set changes
+Does the prior   prior_sensitivity, prior_gradient; of tables of categories, robustness: how many pseudo-rows change a
+matter?          decision, and decide_set: the decisions that no prior of a set changes
 Parts of rows    sufficient_statistics, no_rows, merge, subtract, discount, stream; prequential, fit_forgetting;
                  describe_table, predict_table: tables of any size
 Elsewhere        estimate_class_probs: other frequencies of classes

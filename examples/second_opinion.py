@@ -3,8 +3,8 @@
 
     s*(x)  =  the least s for which s more rows, whatever they contain, change the decision for x
 
-A probability of .93 may come from four rows or from four thousand. `nb.robustness` tells the two apart: it has s*,
-exactly for categories, with the rows that bring it about; `nb.decide_set` the classes that s rows leave open, and
+A probability of .93 may come from four rows or from four thousand. `nb.robustness` tells the two apart: for tables of
+categories it has s*, with the rows that bring it about; `nb.decide_set` the classes that s rows leave open, and
 `nb.explain` the sentence for one row. Decisions with a small s* are the first to give to a person, it seems. So it is
 measured here, on three tables of scikit-learn's, cut into quarters: of the least robust fifth and of the least probable
 fifth, which is the better one to leave out? The least probable: of tumours and wine more of the others are then right,

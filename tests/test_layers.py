@@ -32,8 +32,8 @@ WINGS = {
 """Each with the others that it may import from."""
 
 LINES = {
-    "studies": 7000, "tables": 10530, "inspection": 3320, "learned": 3550, "recognition": 2490, "core": 12820,
-    "compute": 5760,
+    "studies": 7000, "tables": 10560, "inspection": 3280, "learned": 3550, "recognition": 2490, "core": 12520,
+    "compute": 5700,
 }  # fmt: skip
 """The most lines of each wing."""
 

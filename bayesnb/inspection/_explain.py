@@ -67,7 +67,8 @@ def explain(
     block is one term, and so is a Multinomial block in an average over subsets of features. A missing cell adds 0. For
     a tempered fit the class prior and the terms are multiplied by its powers. Forests of dependence, as
     ``NaiveBayesClassifier`` has by default, add one term, ``dependence``, to those of the posterior: what is left of
-    the log odds of the prediction. A last sentence says what it would take to change the decision (``robustness``).
+    the log odds of the prediction. For tables of categories a last sentence says what it would take to change the
+    decision (``robustness``).
 
     With ``key`` there are equal-tailed credible intervals of the contributions given the parameters theta, over draws:
     w_f (log p(x_f | k, theta) - log p(x_f | j, theta)). The exact predictive averages p over theta, so a contribution

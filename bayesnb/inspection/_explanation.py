@@ -159,16 +159,11 @@ class Explanation:
             return ""
         s, other, share = float(found.s_star[0]), int(found.rivals[0]), float(found.support[0])
         one, rival = self.class_names[best], self.class_names[other]
-        places = 0 if s >= 100 else 2
-        s = s if found.exact else float(np.floor(s * 10**places)) / 10**places  # a bound holds if it is rounded down
-        if s == 0:
-            return ""
-        more = f"{s:,.{places}f} more rows" if s >= 0.005 else "less than 0.01 more rows"
+        more = f"{s:,.{0 if s >= 100 else 2}f} more rows" if s >= 0.005 else "less than 0.01 more rows"
         alone = "without dependence, " * found.ignores_dependence
-        if not found.exact or math.isinf(s):
-            rows = "more rows" if math.isinf(s) else f"up to {more}"
+        if math.isinf(s):
             first = f"rows labelled {rival} and like this one come nearest to changing that"
-            return f"{alone}{one} stays the most probable class whatever {rows} contain; {first}"
+            return f"{alone}{one} stays the most probable class whatever more rows contain; {first}"
         seen = np.flatnonzero(~np.isnan(self.values[row]))
         nats = self.contributions[row, best, seen] - self.contributions[row, other, seen]
         shown = [self._feature(row, best, f).label for f in seen[np.argsort(-nats, kind="stable")[:3]]]

@@ -47,9 +47,6 @@ REASONS = {
     "methods(values)": "what the argument of the method may be",
     "methods(return)": "methods that only experiment reads",
     "Experiment.elpd(return)": "ArviZ's ELPDData, which has no type",
-    "decide_set(ranges)": "pairs of numbers or arrays, or such by block",
-    "robustness(ranges)": "pairs of numbers or arrays, or such by block",
-    "Posterior.predict_bounds(ranges)": "pairs of numbers or arrays, or such by block",
     "Scoring": "the contract of models and of families: parameters and rows are those of either",
 }
 """Where ``Any`` may stand, a place or an alias, and why; those in ``bayesnb.compute.arrays._typing`` say it there."""

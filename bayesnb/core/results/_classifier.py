@@ -359,16 +359,15 @@ class Posterior(Classifier):
         """
         return replace(self, **check_powers(self.prior, powers, length_exponents, class_power))
 
-    def predict_bounds(self, X: Rows, s: float = 1.0, prior: str | None = None, *, ranges: Any = None) -> Interval:
+    def predict_bounds(self, X: Rows, s: float = 1.0, prior: str | None = None) -> Interval:
         """Bounds of p(y = k | x) over priors, ``low`` and ``high`` [N, K]: every site has s pseudo-rows of its own.
 
         A site is a class's parameter of a column, or the class probabilities. Its pseudo-rows, of any content, are
-        added to the fit, or with ``prior="vacuous"`` are in the place of its prior: the imprecise Dirichlet model. For
-        categories both ends are attained. Numbers and counts, whose contents are in ``ranges`` as ``decide_set`` says,
-        have outer bounds; and of a default fit they are those of its part without dependence. The formulas:
-        docs/theory/robustness.md. ValueError for a negative or infinite s.
+        added to the fit, or with ``prior="vacuous"`` are in the place of its prior: the imprecise Dirichlet model. Both
+        ends are attained. Of a default fit they are those of its part without dependence. The formulas:
+        docs/theory/robustness.md. ValueError for columns that are no categories, and for a negative or infinite s.
         """
-        return bounds.predict_bounds(self, X, s, prior, ranges)
+        return bounds.predict_bounds(self, X, s, prior)
 
     @answers_cpu_rows
     def log_joint(self, X: Rows) -> Array:

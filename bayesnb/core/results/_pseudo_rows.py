@@ -26,6 +26,7 @@ from bayesnb.core.families import Bernoulli, Categorical, Histogram
 from bayesnb.core.families._categorical import EndToEnd, LookupFamily
 from bayesnb.core.families._views import Views
 from bayesnb.core.families.priors import _segments as segments
+from bayesnb.core.model._naive_bayes import NaiveBayes
 
 
 class PseudoCounts(NamedTuple):
@@ -51,17 +52,23 @@ def share_of(counts: Any, share: Array, pseudo_rows: Array | float) -> Array:
 
 
 @singledispatch
-def pseudo_counts(family: Any, vacuous: Any = None) -> PseudoCounts | None:
-    """The counts behind a posterior's predictive, or those of the ``vacuous`` statistics; None if it has none.
-
-    Pure JAX.
-    """
-    del family, vacuous
-    return None
+def pseudo_counts(family: Any, vacuous: Any = None) -> PseudoCounts:
+    """The counts behind a posterior's predictive, or those of the ``vacuous`` statistics. Pure JAX."""
+    raise ValueError(f"{type(family).__name__} has no counts of categories, got statistics {vacuous}")
 
 
-# a cell's views depend on each other
-pseudo_counts.register(Views, lambda _family, _vacuous=None: None)
+pseudo_counts.register(Views, pseudo_counts.dispatch(object))  # a cell's views depend on each other
+
+
+def require_categories(model: NaiveBayes) -> None:
+    """ValueError for a model with columns that are no categories."""
+    for block, family in model.families.items():
+        if pseudo_counts.dispatch(type(family)) is pseudo_counts.dispatch(object):
+            raise ValueError(
+                f"block {block!r}: what more rows of any content would do is known for tables of categories, "
+                f"Bernoulli, Categorical and Histogram blocks, got {type(family).__name__}: nb.prior_sensitivity says "
+                "whether the prior matters"
+            )
 
 
 @pseudo_counts.register(Bernoulli)

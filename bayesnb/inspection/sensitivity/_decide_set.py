@@ -24,8 +24,6 @@ from bayesnb.core.results._decisions import check_costs
 from bayesnb.inspection.sensitivity._dominance import (
     by_rows,
     classes_of_rows,
-    is_exact,
-    others_of_rows,
     smallest_margin,
     take_alone,
 )
@@ -35,8 +33,8 @@ from bayesnb.inspection.sensitivity._dominance import (
 class SetDecisions(Node):
     """The decisions of each row that no other dominates, ``sets`` [N, J], booleans; the classes if no costs are given.
 
-    ``exact`` is False if a set may be too large, and ``ignores_dependence`` True if it is that of the part of a default
-    fit without dependence.
+    ``exact`` is False if sets may be too large, as with costs that differ in more than two classes; and
+    ``ignores_dependence`` is True if they are those of the part of a default fit without dependence.
 
     Example:
         >>> import bayesnb as nb
@@ -58,13 +56,7 @@ class SetDecisions(Node):
 
 @promote_dtypes
 def decide_set(
-    post: Posterior,
-    X: Rows,
-    s: float = 1.0,
-    costs: ArrayLike | None = None,
-    prior: str | None = None,
-    *,
-    ranges: Any = None,
+    post: Posterior, X: Rows, s: float = 1.0, costs: ArrayLike | None = None, prior: str | None = None
 ) -> SetDecisions:
     """The classes of each row that no other class dominates, whatever s pseudo-rows contain.
 
@@ -82,13 +74,9 @@ def decide_set(
             the imprecise Dirichlet model. With it, a class none of whose rows has this value can be neither chosen nor
             ruled out.
 
-        ranges: What numbers and counts of pseudo-rows may be, (least, most), or a dict of them by block: numbers or
-            arrays [D]; by default three standard deviations about the mean. Of trials and words, the most in a
-            pseudo-row. Such blocks have outer bounds, so that sets may be too large.
-
     Raises:
-        ValueError: for fits that are not exact posteriors, families without bounds, a negative or infinite s, costs of
-            a wrong shape, and ranges that do not contain the data's mean.
+        ValueError: for fits that are not exact posteriors, columns that are no categories, a negative or infinite s,
+            and costs of a wrong shape.
 
     Example:
         >>> import bayesnb as nb
@@ -100,12 +88,12 @@ def decide_set(
     """
     check_question(prior, s)
     fit, X, alone = take_alone(post, X, "decide_set")
-    arrays, sites = fit.arrays(X), sites_of(fit, prior, ranges)
-    args, exact = (class_weights(fit, prior), s * 1.0), is_exact(sites)
+    sites, args = sites_of(fit, prior), (class_weights(fit, prior), s * 1.0)
+    arrays = fit.arrays(X)
     if costs is not None:
         table = check_costs(costs, fit.model.num_classes or 0)
         sets, pairs = _maximal(by_rows(_margins, sites, args, arrays), table)
-        return SetDecisions(sets, exact and pairs, alone)
+        return SetDecisions(sets, pairs, alone)
     sets = by_rows(_not_worse_than_best, sites, args, arrays)
     found = known(sets)
     # what the best class does not dominate, another may
@@ -115,7 +103,7 @@ def decide_set(
         changed = np.array(found)
         changed[some] = few
         few = either.like(changed, sets)
-    return SetDecisions(few, exact, alone)
+    return SetDecisions(few, True, alone)
 
 
 @jax.jit
@@ -123,12 +111,11 @@ def _not_worse_than_best(sites: Any, weights: Any, s: Array, arrays: dict[str, A
     """The most probable class of each row, and those that it does not dominate, [N, K]."""
     classes = classes_of_rows(sites, weights, arrays)
     rows = jnp.full((1, jax.tree.leaves(arrays)[0].shape[0]), s)
-    scores = classes.low(0.0 * rows).value + others_of_rows(sites, arrays, 0.0 * rows)[0]
+    scores = classes.low(0.0 * rows).value
     best = scores.argmax(axis=0)
     own = jnp.arange(len(scores))[:, None] == best[None]
-    low, high = others_of_rows(sites, arrays, rows)
     margins, *_ = smallest_margin(classes.take(best), classes, rows)
-    return (own | ~(margins + (own * low).sum(axis=0, keepdims=True) - high > 0)).T
+    return (own | ~(margins > 0)).T
 
 
 @jax.jit
@@ -137,10 +124,8 @@ def _margins(sites: Any, weights: Any, s: Array, arrays: dict[str, Array]) -> tu
     classes = classes_of_rows(sites, weights, arrays)
     rows = jnp.full((1, jax.tree.leaves(arrays)[0].shape[0]), s)
     num_classes = classes.weights.shape[0]
-    low, high = (jnp.broadcast_to(part, (num_classes, rows.shape[1])) for part in others_of_rows(sites, arrays, rows))
     odds = jax.lax.map(lambda k: smallest_margin(classes.take(k), classes, rows)[0], jnp.arange(num_classes))
-    odds = odds + low[:, None] - high[None]
-    return jnp.moveaxis(odds, 2, 0), (classes.least(rows) + low).T, (classes.high(rows).value + high).T
+    return jnp.moveaxis(odds, 2, 0), classes.least(rows).T, classes.high(rows).value.T
 
 
 def _maximal(margins: tuple[Array, Array, Array], costs: Array | None = None) -> tuple[Array, bool]:

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 
 from bayesnb.compute.arrays._compute import compute_in_threads
 from bayesnb.compute.arrays._placement import Array, varying_as
-from bayesnb.core.results._bounds import Site, sum_outer
+from bayesnb.core.results._bounds import Site
 from bayesnb.core.results._classifier import Posterior
 from bayesnb.core.results._pseudo_rows import codes_of, pseudo_counts, share_of
 from bayesnb.core.results._unwrap import unwrap_pipeline
@@ -130,27 +130,19 @@ class Classes(NamedTuple):
 def classes_of_rows(sites: dict[str, Site], weights: tuple[Array, Array, Array], arrays: dict[str, Array]) -> Classes:
     """The counts of all classes in the cells of checked rows. Pure JAX."""
     counts, power, learned = weights
-    counted = {b: site for b, site in sites.items() if site.content is None}
-    blocks = tuple(_row_counts(site, jnp.asarray(arrays[b])) for b, site in counted.items())
+    blocks = tuple(_row_counts(site, jnp.asarray(arrays[b])) for b, site in sites.items())
     kind = jnp.result_type(float)
     return Classes(blocks, jnp.asarray(counts, kind)[:, None], jnp.asarray(power, kind), jnp.asarray(learned, kind))
 
 
 def _row_counts(site: Site, x: Array) -> RowCounts:
-    counts: Any = pseudo_counts(site.family, site.vacuous)
+    counts = pseudo_counts(site.family, site.vacuous)
     places, seen = codes_of(site.family, x).places()
     powers = jnp.ones(x.shape) if site.powers is None else jnp.broadcast_to(site.powers[None], x.shape)
     powers = powers if seen is None else jnp.where(seen, powers, 0.0)
     return RowCounts(counts.found, counts.total, counts.most, counts.least, powers.T).map(
         lambda table: jnp.take(table, places.T, axis=2, mode="clip")
     )
-
-
-def others_of_rows(sites: dict[str, Site], arrays: dict[str, Array], s: Array) -> tuple[Array, Array]:
-    """Outer bounds of the scores of all other blocks, with s pseudo-rows [1, N]: two [K, N], or 0. Pure JAX."""
-    found = [sum_outer(site, s[0], arrays[b]) for b, site in sites.items() if site.content is not None]
-    low, high = (sum([pair[end].T for pair in found], jnp.zeros((1, 1))) for end in (0, 1))
-    return low, high
 
 
 def smallest_margin(
@@ -233,11 +225,6 @@ def take_alone(given: Any, X: Any, what: str) -> tuple[Posterior, Any, bool]:
     """The same without the dependence that an average adds, and whether there was some."""
     fit, X = take_posterior(given, X, what)
     return getattr(fit, "alone", fit), X, hasattr(fit, "alone")
-
-
-def is_exact(sites: dict[str, Site]) -> bool:
-    """True if pseudo-rows of all blocks are counts."""
-    return all(site.content is None for site in sites.values())
 
 
 def by_rows(function: Callable[..., Any], sites: dict[str, Site], args: tuple[Any, ...], arrays: Any) -> Any:

@@ -94,7 +94,7 @@ def _refuse(family: Any, _: Any = None) -> Any:
     raise ValueError(
         f"{type(family).__name__} has no prior whose power is another such prior: power-scaling takes Bernoulli, "
         "Binomial, Categorical, Multinomial, MultivariateNormal, Normal, NormalKnownVariance and Poisson blocks; "
-        "nb.robustness takes others as well"
+        "nb.robustness takes Histogram, and numbers can be Normal in place of views"
     )
 
 

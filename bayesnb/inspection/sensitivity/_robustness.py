@@ -22,8 +22,6 @@ from bayesnb.inspection.sensitivity._dominance import (
     MOST_STEPS,
     by_rows,
     classes_of_rows,
-    is_exact,
-    others_of_rows,
     smallest_margin,
     take_alone,
 )
@@ -38,8 +36,7 @@ class Robustness(Node):
 
     ``labels`` [N] are the most probable classes, and ``rivals`` [N] those that s_star pseudo-rows bring level. Of them
     the share ``support`` [N] has the rival's label and the row's own cells; the rest has the label of the row's class
-    and other cells. Where ``exact`` is False, s_star is a lower bound. ``ignores_dependence`` is True if it is that of
-    the part of a default fit without dependence.
+    and other cells. ``ignores_dependence`` is True if it is that of the part of a default fit without dependence.
 
     Example:
         >>> import bayesnb as nb
@@ -55,7 +52,6 @@ class Robustness(Node):
     labels: Array
     rivals: Array
     support: Array
-    exact: bool = field(default=True, metadata={"static": True})
     ignores_dependence: bool = field(default=False, metadata={"static": True})
 
     def sentence(self, s: float = 10.0) -> str:
@@ -85,7 +81,7 @@ class Robustness(Node):
 
 
 @promote_dtypes
-def robustness(post: Posterior, X: Rows, prior: str | None = None, *, ranges: Any = None) -> Robustness:
+def robustness(post: Posterior, X: Rows, prior: str | None = None) -> Robustness:
     """The number of pseudo-rows that would change the decision of each row, if one could choose their content.
 
     Two rows may both have a probability of .93, one from 4 rows and one from 4,000: the first has the smaller s_star.
@@ -96,10 +92,9 @@ def robustness(post: Posterior, X: Rows, prior: str | None = None, *, ranges: An
         X: Rows, as the fit takes them.
         prior: None for the fit as it is and the pseudo-rows; "vacuous" for pseudo-rows in the place of its prior, the
             imprecise Dirichlet model: s_star is then 0 where no row of the class has one of the cells.
-        ranges: What numbers and counts of pseudo-rows may be, as for ``decide_set``; s_star is then a lower bound.
 
     Raises:
-        ValueError: for fits that are not exact posteriors, and for another ``prior``.
+        ValueError: for fits that are not exact posteriors, columns that are no categories, and for another ``prior``.
 
     Example:
         >>> import bayesnb as nb
@@ -111,29 +106,29 @@ def robustness(post: Posterior, X: Rows, prior: str | None = None, *, ranges: An
     check_question(prior)
     fit, X, alone = take_alone(post, X, "robustness")
     weights = class_weights(fit, prior)
-    sites = sites_of(fit, prior, ranges)
-    s_star, labels, rivals, support = by_rows(_first_change, sites, (weights,), fit.arrays(X))
-    return Robustness(s_star, labels, rivals, support, is_exact(sites), alone)
+    s_star, labels, rivals, support = by_rows(_first_change, sites_of(fit, prior), (weights,), fit.arrays(X))
+    return Robustness(s_star, labels, rivals, support, alone)
+
+
+def own_s_star(fit: Any, X: Any, prior: str | None = None) -> Array:
+    """s_star of the labels that a fit itself predicts, [N]: 0 where its part without dependence has another one."""
+    found = robustness(fit, X, prior)
+    return np.where(found.ignores_dependence & (found.labels != fit.predict(X)), 0.0, found.s_star)
 
 
 @jax.jit
 def _first_change(sites: Any, weights: Any, arrays: dict[str, Array]) -> tuple[Array, ...]:
     classes, num_rows = classes_of_rows(sites, weights, arrays), jax.tree.leaves(arrays)[0].shape[0]
     none, ones = varying_as((jnp.zeros((1, num_rows)), jnp.ones((1, num_rows))), sites, weights, arrays)
-    scores = classes.low(none).value + others_of_rows(sites, arrays, none)[0]
+    scores = classes.low(none).value
     best, shape = scores.argmax(axis=0), scores.shape
     own, one = jnp.arange(shape[0])[:, None] == best[None], classes.take(best)
     enough = jnp.finfo(scores.dtype).eps ** 0.45  # of a step that squares the error
 
-    def rival(s: Array) -> Array:
-        low, high = others_of_rows(sites, arrays, s)
-        return (own * low).sum(axis=0, keepdims=True) - high
-
     def step(state: _Search) -> _Search:
         s, low, high, share = state[:4]
         margin, slope, share = smallest_margin(one, classes, s, share)
-        rest, change = jax.jvp(rival, (s,), (jnp.ones_like(s),))
-        margin, slope = jnp.where(own, jnp.inf, margin + rest), slope + change
+        margin = jnp.where(own, jnp.inf, margin)
         least, newton = (
             part.min(axis=0, keepdims=True) for part in (margin, jnp.where(own, jnp.inf, s - margin / slope))
         )

@@ -85,7 +85,8 @@ def parse_sizes(given: str) -> tuple[int, ...]:
 )  # fmt: skip
 @click.option(
     "--robustness", is_flag=True,
-    help="Say how many rows more, of any content, would change decisions of full Bayes; with determinacy, u65 and u80.",
+    help="Of a table of categories, say how many rows more, of any content, would change decisions of full Bayes; with "
+    "determinacy, u65 and u80.",
 )  # fmt: skip
 @click.option("--rivals", is_flag=True, help="Add scikit-learn's logistic regression and random forest.")
 @report_errors
@@ -157,6 +158,7 @@ def compare(
         codes = [name for name, kind in expand(dict(overrides), source.names).items() if kind == "categorical"]
         table, model = recognise_table(program, table, source.names, dict(arguments), codes)
 
+    from bayesnb.core.results._pseudo_rows import require_categories
     from bayesnb.studies.comparison._data_sets import DataSet
     from bayesnb.studies.comparison._designs import default_repeats
     from bayesnb.studies.comparison._methods import NAIVE_BAYES, RIVALS
@@ -170,6 +172,8 @@ def compare(
     chosen = (NAIVE_BAYES if methods is None else methods) + tuple(name for name in RIVALS if rivals)
     repeats = default_repeats(len(table.y)) if repeats is None else repeats
     rows = DataSet(table.name, table, model, table.X, np.arange(len(table.y)), seed=seed)
+    if robustness:
+        require_categories(rows.bayes)
     plan = plan_comparison(rows, sizes, repeats, chosen, test_rows)
     out = Path("bayesnb-report") / table.name if out is None else out
     try:

@@ -32,8 +32,8 @@ def parse_groups(given: str) -> tuple[str, str]:
 @click.option("--splits", type=click.IntRange(min=1), default=30, show_default=True, help="Number of random splits.")
 @click.option(
     "--metrics", type=parse_parts, default="log_loss,accuracy,brier", show_default=True, metavar="NAME,NAME,...",
-    help="Some of log_loss, accuracy, brier, ece, auc; and of the classes that no other dominates determinacy, "
-    "single_accuracy, set_accuracy, set_size, u65, u80. Pictures and tables show the first.",
+    help="Some of log_loss, accuracy, brier, ece, auc; and, for tables of categories, of the classes that no other "
+    "dominates determinacy, single_accuracy, set_accuracy, set_size, u65, u80. Pictures and tables show the first.",
 )  # fmt: skip
 @click.option(
     "--pseudo-rows", "s", type=click.FloatRange(min=0), default=1.0, show_default=True,

@@ -116,8 +116,8 @@ def fit(
 @click.option("--keep", metavar="COLUMN", multiple=True, help="A column of DATA to copy, such as id; may be repeated.")
 @click.option(
     "--robustness", is_flag=True,
-    help="Add a column s_star: how many more rows, whatever they contain, it takes to change the prediction. Of a "
-    "default fit it is that of the part without dependence.",
+    help="Add a column s_star: how many more rows, whatever they contain, it takes to change the prediction. For "
+    "tables of categories; of a default fit it is that of the part without dependence.",
 )  # fmt: skip
 @report_errors
 def predict(

@@ -41,7 +41,7 @@ SET_METRICS = {
     "u65": Metric("u65", "utility of sets: 1 for the true class alone, .65 for it and another", True),
     "u80": Metric("u80", "utility of sets: 1 for the true class alone, .8 for it and another", True),
 }
-"""Those of sets of classes, ``nb.decide_set``, which need an exact posterior."""
+"""Those of sets of classes, ``nb.decide_set``, which need an exact posterior of categories."""
 
 STUDY_METRICS = (
     METRICS

@@ -62,8 +62,8 @@ def experiment(
         sizes: Training rows. By default 16, 23, 32, 45, 64, ... up to half of the rows to train on.
         splits: Their number, or ``forward(...)`` for rows in the order of time.
         metrics: Some of log_loss, accuracy, brier, ece and auc; and of sets of classes, ``decide_set``, determinacy,
-            single_accuracy, set_accuracy, set_size, u65 and u80, which only methods with an exact posterior have: of a
-            default fit those of its part without dependence.
+            single_accuracy, set_accuracy, set_size, u65 and u80, which only methods with an exact posterior of
+            categories have: of a default fit those of its part without dependence.
         seed: Of the splits, and of methods that draw at random.
         groups: By set the group of each row, such as a patient, or the column that has it, which is then no feature: a
             group trains or tests as a whole.

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesnb.compute.arrays._typing import ArrayLike, ByLabel
 from bayesnb.core.results._decisions import decide
 from bayesnb.core.storage._whole_file import whole_file
+from bayesnb.inspection.sensitivity._robustness import own_s_star
 from bayesnb.tables.files._progress import progress
 from bayesnb.tables.files.engines._queries import as_lazy
 from bayesnb.tables.files.engines._query_predictions import RECIPE, predict_query
@@ -64,7 +65,7 @@ def predict_table(
         where: "here" to read the rows of a query, as those of all other sources are, also for what has no expression
             in an engine: dependence between columns, words, and draws.
         robustness: Whether a column `s_star` says how many pseudo-rows of any content would change each prediction:
-            ``clf.robustness``. Rows of a query have it with ``where="here"``.
+            ``clf.robustness``, for tables of categories. Rows of a query have it with ``where="here"``.
         progress_bar: Whether to show a progress bar on stderr if that is a terminal.
 
     Returns:
@@ -120,7 +121,7 @@ def predict_table(
         proba = np.asarray(classifier.fit_.predict_proba(X))
         best = proba.argmax(axis=1) if table is None else np.asarray(decide(proba, table).labels)
         cells = [plain_text(batch.rows[field.name]).cast(field.type) for field in fields]
-        numbers = [*proba.T, *([classifier.robustness(batch.frame)] if robustness else [])]
+        numbers = [*proba.T, *([own_s_star(classifier.fit_, X)] if robustness else [])]
         arrays = [*cells, labels.take(pa.array(best)), *(pa.array(p, pa.float64()) for p in numbers)]
         return pa.RecordBatch.from_arrays(arrays, schema=columns)
 

@@ -21,7 +21,7 @@ from bayesnb.core.results._decisions import decide
 from bayesnb.core.rows._model_statistics import ModelStatistics
 from bayesnb.core.rows._sufficient_statistics import follow
 from bayesnb.inspection.sensitivity._decide_set import decide_set
-from bayesnb.inspection.sensitivity._robustness import robustness
+from bayesnb.inspection.sensitivity._robustness import own_s_star
 from bayesnb.tables.frames._blocks import AnySchema
 from bayesnb.tables.frames._choices import AUTO, takes_sparse
 from bayesnb.tables.frames._classes import names_of
@@ -238,7 +238,8 @@ class NaiveBayesClassifier(IncrementalClassifier):
     def predict_set(self, X: Table, s: float = 1.0, prior: str | None = None) -> list[Array]:
         """For each row the labels that no other dominates, whatever s pseudo-rows contain: ``nb.decide_set``.
 
-        By default these are those of the part without dependence, and the label of ``predict``.
+        It is for tables of categories. By default these are those of the part without dependence, and the label of
+        ``predict``.
         """
         found = decide_set(self, X, s, prior=prior)  # type: ignore[arg-type]
         sets = np.array(found.sets)
@@ -249,13 +250,10 @@ class NaiveBayesClassifier(IncrementalClassifier):
     def robustness(self, X: Table, prior: str | None = None) -> Array:
         """How many pseudo-rows would change the label of each row, [N]: the ``s_star`` of ``nb.robustness``.
 
-        By default it is that of the part without dependence, and 0 where this part has another label.
+        It is for tables of categories. By default it is that of the part without dependence, and 0 where this part has
+        another label.
         """
-        found = robustness(self, X, prior)  # type: ignore[arg-type]
-        s_star = np.asarray(found.s_star)
-        if not found.ignores_dependence:
-            return s_star
-        return np.where(self.classes_[np.asarray(found.labels)] == self.predict(X), s_star, 0.0)
+        return own_s_star(self.fit_, self.encoded(X), prior)
 
     def predict_joint_log_proba(self, X: Table) -> Array:
         """log p(y = k, x), [N, K], including multinomial coefficients."""

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb.compute.arrays._compute import compute
-from bayesnb.core.results._pseudo_rows import pseudo_counts
+from bayesnb.core.results._pseudo_rows import pseudo_counts, require_categories
 
 CASES = {"bernoulli": (nb.Bernoulli(a=0.5, b=2.0), 2), "categorical": (nb.Categorical([3, 1, 2]), 3)}
 X = np.array([[0, 0, 1], [1, 0, 0], [1, 0, 1], [0, 0, 1], [1, 0, 0]])
@@ -65,6 +65,10 @@ def test_counts_of_rows_alone_take_the_place_of_the_prior(family):
     assert_allclose(high[:, 1], (ones + 1) / [3, 4])
 
 
-def test_other_families_have_no_counts():
-    for family in (nb.Normal(), nb.Poisson()):
-        assert pseudo_counts(family) is None
+@pytest.mark.parametrize("family", [nb.Normal(), nb.Poisson(), nb.Views(nb.Normal(), nb.Histogram())], ids=str)
+def test_other_families_have_no_counts(family):
+    with pytest.raises(ValueError, match=rf"{type(family).__name__} has no counts"):
+        pseudo_counts(family)
+    with pytest.raises(ValueError, match=rf"block 'b': .* got {type(family).__name__}: nb\.prior_sensitivity"):
+        require_categories(nb.NaiveBayes({"a": nb.Histogram(), "b": family}))
+    require_categories(nb.NaiveBayes({"a": nb.Histogram(), "b": nb.Bernoulli(), "c": nb.Categorical(3)}))

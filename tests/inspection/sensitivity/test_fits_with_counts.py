@@ -31,39 +31,50 @@ def test_other_fits_are_refused_by_name(fit):
         nb.robustness(given, X)
 
 
-QUESTIONS = {
-    "predict_bounds": lambda post, x: post.predict_bounds(x),
-    "decide_set": nb.decide_set,
-    "robustness": nb.robustness,
-    "prior_sensitivity": lambda post, _: nb.prior_sensitivity(post),
-    "prior_sensitivity of rows": nb.prior_sensitivity,
+COUNTS = np.random.default_rng(1).poisson(2.0 + Y[:, None], (30, 4))
+VIEWS = nb.Views(nb.Normal(), nb.Histogram(cells=4))
+OTHERS = {
+    nb.Normal(): NUMBERS,
+    nb.NormalKnownVariance(): NUMBERS,
+    nb.MultivariateNormal(): NUMBERS,
+    nb.Poisson(): COUNTS,
+    nb.Multinomial(): COUNTS,
+    nb.Binomial(20): COUNTS,
+    VIEWS: NUMBERS,
 }
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
-@pytest.mark.parametrize(
-    ("family", "x", "powers"),
-    [
-        (nb.NormalKnownVariance(), NUMBERS, True),
-        (nb.MultivariateNormal(), NUMBERS, True),
-    ],
-    ids=["known variance", "full covariance"],
-)
-def test_families_are_answered_or_refused_by_name(family, x, powers, question):
-    post, answers = nb.fit_posterior(nb.NaiveBayes(family), x, Y), powers and question.startswith("prior")
-    if answers:
-        assert QUESTIONS[question](post, x[:2]) is not None
-    else:
-        with pytest.raises(ValueError, match=f"{type(family).__name__} ha(s|ve) no .*: "):
-            QUESTIONS[question](post, x[:2])
+@pytest.mark.parametrize("family", OTHERS, ids=lambda family: type(family).__name__)
+@pytest.mark.parametrize("prior", [None, "vacuous"])
+def test_columns_that_are_no_categories_are_refused_by_name(family, prior):
+    model = nb.NaiveBayes({"cells": nb.Categorical(3), "others": family})
+    post = nb.fit_posterior(model, {"cells": X, "others": OTHERS[family]}, Y)
+    rows = {"cells": X[:2], "others": OTHERS[family][:2]}
+    for ask in (nb.robustness, nb.decide_set, nb.Posterior.predict_bounds):
+        with pytest.raises(ValueError, match=rf"block 'others': .* got {type(family).__name__}: nb\.prior_sensitivity"):
+            ask(post, rows, prior=prior)
+    if family is not VIEWS:
+        assert nb.prior_sensitivity(post) is not None
+        assert nb.prior_sensitivity(post, rows) is not None
 
 
-@pytest.mark.parametrize("family", [nb.Histogram(cells=4), nb.Views(nb.Normal(), nb.Histogram(cells=4))], ids=str)
-def test_bins_have_pseudo_rows_and_no_powers(family):
-    post = nb.fit_posterior(nb.NaiveBayes(family), NUMBERS, Y)
+@pytest.mark.parametrize("options", [{}, {"dependence": False}, {"method": "posterior"}], ids=str)
+def test_an_estimator_of_numbers_is_refused(options):
+    clf = nb.NaiveBayesClassifier(**options).fit(NUMBERS, Y)
+    for ask in (nb.robustness, nb.decide_set, type(clf).robustness, type(clf).predict_set):
+        with pytest.raises(ValueError, match=r"known for tables of categories, .*: nb\.prior_sensitivity"):
+            ask(clf, NUMBERS[:2])
+
+
+def test_bins_have_pseudo_rows_and_no_powers():
+    post = nb.fit_posterior(nb.NaiveBayes(nb.Histogram(cells=4)), NUMBERS, Y)
     assert (post.predict_bounds(NUMBERS[:2]).low <= post.predict_proba(NUMBERS[:2])).all()
+    found = nb.robustness(post, NUMBERS[:5])
+    for n, s in enumerate(found.s_star):
+        sizes = [nb.decide_set(post, NUMBERS[n : n + 1], s * f).sizes[0] for f in (1 - 1e-6, 1 + 1e-6)]
+        assert sizes == [1, 2]
     for x in (None, NUMBERS[:2]):
-        with pytest.raises(ValueError, match=f"{type(family).__name__} has no prior whose power"):
+        with pytest.raises(ValueError, match=r"Histogram has no prior whose power .* nb\.robustness takes Histogram"):
             nb.prior_sensitivity(post, x)
 
 

@@ -41,7 +41,7 @@ def results(folder):
 
 
 def test_the_main_job_from_a_file(place):
-    result = run("good.csv", "--sizes", "10,20", "--repeats", "2", "--no-nuts", "--seed", "3", "--robustness")
+    result = run("good.csv", "--sizes", "10,20", "--repeats", "2", "--no-nuts", "--seed", "3")
     assert result.exit_code == 0, result.output
     assert "No --target is given, so the last column, 'label', is the target" in result.stdout
     assert "Written to bayesnb-report/good" in result.stdout
@@ -53,15 +53,22 @@ def test_the_main_job_from_a_file(place):
         "sizes": [10, 20], "repeats": 2, "test_rows": 12, "held_out_rows": 12, "seed": 3, "stopped": None
     }  # fmt: skip
     assert summary["nuts"] is None
-    said = summary["sentences"]["robustness"]
-    assert "pseudo-rows contain" in said
-    assert said in " ".join(result.stdout.split())
-    assert said in (out / "report.html").read_text()
+    assert summary["sentences"]["robustness"] is None
     assert summary["evidence"]["size"] == 20  # the largest
     assert "height 0.750 1.1" in " ".join(result.stdout.split())
     assert {c["name"]: c["kind"] for c in summary["data"]["columns"]} == {
         "flag": "categorical", "colour": "categorical", "height": "normal"
     }  # fmt: skip
+
+
+def test_how_robust_decisions_are_is_said_of_categories(place):
+    options = ["--sizes", "20", "--repeats", "1", "--no-nuts", "--out", "here", "--robustness"]
+    result = run("good.csv", *options, "--as", "height=skip")
+    assert result.exit_code == 0, result.output
+    said = json.loads((place / "here" / "summary.json").read_text())["sentences"]["robustness"]
+    assert "pseudo-rows contain" in said
+    assert said in " ".join(result.stdout.split())
+    assert said in (place / "here" / "report.html").read_text()
 
 
 @pytest.mark.slow

@@ -56,21 +56,13 @@ def test_groups_and_timeout_are_those_of_the_function(place):
 
 
 def test_sets_of_classes_are_scored_where_asked(place):
-    options = [
-        "--sizes",
-        "20",
-        "--splits",
-        "2",
-        "--out",
-        "here",
-        "--metrics",
-        "u65,determinacy",
-        "--pseudo-rows",
-        "0.1",
-    ]
-    result = run("iris", "--methods", "MLE,full Bayes", *options)
+    rows = [f"{'xyz'[i % 3]},{'uv'[i * 7 % 5 % 2]},{'ab'[i % 5 < 2]}" for i in range(80)]
+    (place / "codes.csv").write_text("\n".join(["one,two,label", *rows]))
+    options = ["--sizes", "20", "--splits", "2", "--out", "here"]
+    sets = ["--metrics", "u65,determinacy", "--pseudo-rows", "0.1"]
+    result = run("codes.csv", "--methods", "MLE,full Bayes", *options, *sets)
     assert result.exit_code == 0, result.output
-    own = nb.experiment("iris", ["MLE", "full Bayes"], [20], 2, ("u65", "determinacy"), s=0.1)
+    own = nb.experiment("codes.csv", ["MLE", "full Bayes"], [20], 2, ("u65", "determinacy"), s=0.1)
     pd.testing.assert_frame_equal(nb.load_experiment(place / "here").frame(), own.frame())
     page = (place / "here" / "report.html").read_text()
     assert "Mean u65 (s = 0.1) of 2 splits" in page

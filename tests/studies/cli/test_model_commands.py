@@ -2,6 +2,7 @@
 
 import csv
 import io
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -108,12 +109,17 @@ def test_columns_are_copied():
 
 
 def test_how_robust_each_prediction_is():
-    fitted()
+    fitted("--as", "height=skip")
     result = run("predict", "m.model", "good.csv", "--robustness", "--out", "o.csv")
     assert result.exit_code == 0, result.output
     loaded, frame = nb.load("m.model"), pd.read_csv("good.csv")
     assert list(pd.read_csv("o.csv").columns) == ["prediction", "p(a)", "p(b)", "s_star"]
     assert_allclose(pd.read_csv("o.csv")["s_star"], loaded.robustness(frame[loaded.feature_names_in_]), rtol=1e-9)
+    fitted()
+    refused = run("predict", "m.model", "good.csv", "--robustness", "--out", "numbers.csv")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert "got Views: nb.prior_sensitivity says" in refused.stderr
+    assert not Path("numbers.csv").exists()
 
 
 def test_columns_may_stand_in_another_order_and_rows_may_be_unlabelled(place):

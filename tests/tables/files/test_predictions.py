@@ -166,10 +166,11 @@ def test_a_query_is_closed_where_a_cell_is_refused():
 
 @pytest.mark.filterwarnings("ignore:the rows have columns")
 def test_how_robust_each_prediction_is(tmp_path):
-    found = nb.predict_table(CLF, NEW, keep=["id"], robustness=True)
-    check(found.drop(columns="s_star"))
-    assert_allclose(found["s_star"], CLF.robustness(NEW[USED]), rtol=1e-9)
-    nb.predict_table(CLF, NEW, to=tmp_path / "out.csv", robustness=True)
+    clf = nb.NaiveBayesClassifier({"height": "skip"}, temper=False).fit(FRAME[USED], FRAME["label"])
+    found = nb.predict_table(clf, NEW, keep=["id"], robustness=True)
+    assert_allclose(found[PROBA].to_numpy(), clf.predict_proba(NEW[USED]), rtol=1e-12)
+    assert_allclose(found["s_star"], clf.robustness(NEW[USED]), rtol=1e-9)
+    nb.predict_table(clf, NEW, to=tmp_path / "out.csv", robustness=True)
     assert_allclose(pd.read_csv(tmp_path / "out.csv")["s_star"], found["s_star"], rtol=1e-12)
 
 
@@ -263,6 +264,7 @@ def test_only_columns_that_are_not_kept_are_reported():
             {"robustness": True, "source": pl.from_pandas(NEW[USED]).lazy()},
             "s_star has no expression in an engine: read the rows, nb.predict_table(clf, query, where='here')",
         ),
+        ({"robustness": True, "to": "out.csv"}, "known for tables of categories, Bernoulli, Categorical and Histogram"),
         ({"robustness": True, "classifier": MLE, "to": "out.csv"}, "only an exact posterior says"),
         (
             {"robustness": True, "keep": ["s_star"], "source": NEW.assign(s_star=1)},
