@@ -25,7 +25,7 @@ Parts of rows    sufficient_statistics, no_rows, merge, subtract, discount, stre
 Elsewhere        estimate_class_probs: other frequencies of classes
 Types            Rows, Table, LabelsLike, Array, for the signatures of your own functions; bayesnb.results: what
                  functions return, such as results.Explanation
-Files            save, load; export, load_exported
+Files            save, load; export
 scikit-learn     NaiveBayesClassifier; bayesnb.sklearn: GaussianNB and the other four
 Pictures         bayesnb.plots
 
@@ -68,6 +68,7 @@ _ELSEWHERE = {
 LEFT = {
     "bootstrap": "jax.vmap over weights",
     "diagnose": "arviz.summary(nb.to_arviz(draws))",
+    "load_exported": "jax.export.deserialize(...).call",
     "quadratic_form": "two lines for MultivariateNormal",
 }
 """Names that have left, each with what to do instead."""

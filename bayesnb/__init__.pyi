@@ -75,9 +75,8 @@ from .tables.files._fit_table import fit_table as fit_table
 from .tables.files._predictions import predict_table as predict_table
 from .tables.files._table_schema import describe_table as describe_table
 from .tables.files._table_schema import no_rows as no_rows
+from .tables.files.onnx._export import export as export
 from .tables.files.sources._source import StreamError as StreamError
-from .tables.files.storage._export import export as export
-from .tables.files.storage._exported import load_exported as load_exported
 from .tables.frames._summaries import infer_likelihoods as infer_likelihoods
 from .tables.sklearn._estimator import NaiveBayesClassifier as NaiveBayesClassifier
 

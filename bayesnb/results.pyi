@@ -28,8 +28,6 @@ from bayesnb.learned.forests._posterior import ForestPosterior as ForestPosterio
 from bayesnb.learned.forests._posterior import ForestStatistics as ForestStatistics
 from bayesnb.learned.forests._stacked import StackedPosterior as StackedPosterior
 from bayesnb.tables.files._table_schema import TableSchema as TableSchema
-from bayesnb.tables.files.storage._exported import ExportedClassifier as ExportedClassifier
-from bayesnb.tables.files.storage._exported import ExportedEstimator as ExportedEstimator
 from bayesnb.tables.frames._summaries import InferredLikelihoods as InferredLikelihoods
 from bayesnb.tables.sklearn._learned import Learned as Learned
 from bayesnb.tables.sklearn._learned import Part as Part

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.export
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
@@ -88,11 +89,13 @@ def train(network: Any, x: jax.Array, y: jax.Array, key: jax.Array, num_steps: i
 
 # %%
 def serve(network: Any, posterior: nb.Posterior, path: Any) -> Any:
-    """Exports the posterior, loads it, and returns the compiled pipeline from pixels to class probabilities."""
-    nb.export(posterior, path)
-    served = nb.load_exported(path)
-    print(f"\n{served}: {path.stat().st_size:,} bytes")
-    return jax.jit(lambda x: served.predict_proba(features(network, x)))
+    """Exports the posterior, reads it, and returns the compiled pipeline from pixels to class probabilities."""
+    rows = jax.ShapeDtypeStruct(jax.export.symbolic_shape(f"n, {NUM_FEATURES}"), jnp.float32)
+    exported = jax.export.export(jax.jit(posterior.predict_proba), platforms=("cpu", "cuda", "tpu"))(rows)
+    path.write_bytes(exported.serialize())
+    served = jax.export.deserialize(path.read_bytes())
+    print(f"\n{served.fun_name} on {', '.join(served.platforms)}: {path.stat().st_size:,} bytes")
+    return jax.jit(lambda x: served.call(features(network, x)))
 
 
 def score(name: str, proba: Any, y: Any) -> float:

@@ -193,7 +193,6 @@ CASES = {
     "has a number": lambda: nb.NaiveBayesClassifier().fit(FRAME.assign(id=range(N)), LABELS),
     "cannot be read": lambda: nb.load("none.safetensors"),
     "is damaged, or was not written by nb.save": lambda: nb.load(file("bad", "abc")),
-    "is damaged, or was not written by nb.export": lambda: nb.load_exported(file("bad", "abc")),
     "cells where": lambda: nb.fit_file(file("x.csv", "a,b,t\n1,2,u\n1,2\n"), target="t"),
     "is not CSV": lambda: nb.fit_file(file("x.csv", 'a,b,t\n1,2,u\n1,"2,v\n'), target="t"),
     "has no column": lambda: nb.fit_file(file("x.csv", "a,b,t\n1,2,u\n1,2,v\n"), target="q"),

@@ -19,6 +19,7 @@ from numpyro import handlers
 
 import bayesnb as nb
 from tests import cases
+from tests.served import served
 
 FITS = (nb.fit_mle, nb.fit_map, nb.fit_posterior)
 PREDICTIONS = ("predict", "predict_proba", "predict_log_proba", "log_joint", "log_density")
@@ -76,11 +77,19 @@ def program(x: Any, y: Any) -> None:
         numpyro.sample("x", dist.Normal(loc[label], 2.0), obs=x)
 
 
-def saved(fit: Any, save: Any = nb.save, load: Any = nb.load) -> Any:
+def saved(fit: Any) -> Any:
     file = io.BytesIO()
-    save(fit, file)
+    nb.save(fit, file)
     file.seek(0)
-    return load(file).predict_proba
+    return nb.load(file).predict_proba
+
+
+def exported(fit: Any) -> int:
+    """The number of bytes of its ONNX file."""
+    file = io.BytesIO()
+    file.name = "fit.onnx"
+    nb.export(fit, file)
+    return len(file.getvalue())
 
 
 class Given(NamedTuple):
@@ -145,8 +154,8 @@ CALLS = {
     "roll_up": lambda r: nb.roll_up(nb.fit_map(MODEL, r.X, r.y).predict_log_proba(r.X), ["a;b", "a;c", "d"]).log_proba,
     "save": lambda r: saved(nb.fit_posterior(MODEL, r.X, r.y))(r.X),
     "load": lambda r: saved(nb.fit_map(MODEL, r.X, r.y))(r.X),
-    "export": lambda r: saved(nb.fit_map(MODEL, r.X, r.y), nb.export, nb.load_exported)(r.X),
-    "load_exported": lambda r: saved(nb.fit_posterior(MODEL, r.X, r.y), nb.export, nb.load_exported)(r.X),
+    "export": lambda r: exported(nb.fit_map(MODEL, r.X, r.y)),
+    "jax.export": lambda r: served(nb.fit_posterior(MODEL, r.X, r.y).predict_proba, r.X)(r.X),
     "to_arviz": lambda r: (
         nb.to_arviz(
             nb.fit_posterior(MODEL, r.X, r.y), key=key(), num_samples=8, num_chains=1, X=r.X, y=r.y, log_likelihood=True

@@ -6,11 +6,14 @@ import sys
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from tests import cases
+from tests.served import served
+from tests.tables.files.fits import FITS
 
 KINDS = [nb.fit_mle, pytest.param(nb.fit_map, marks=pytest.mark.slow), nb.fit_posterior]
 """Of two fits of one type, the MLE and the MAP, one is quick."""
@@ -221,3 +224,76 @@ def test_an_estimator_inside_jit_names_its_fit(rng):
             jax.jit(function)(X)
     inside = jax.jit(clf.fit_.predict_proba)(clf.encoded(X))
     assert_allclose(inside, clf.predict_proba(X), atol=1e-5)
+
+
+# what jax.export writes, for programs without us
+
+
+def float_rows(X):
+    return jax.tree.map(lambda x: np.asarray(x, jnp.result_type(float)), X)
+
+
+@pytest.mark.parametrize("name", cases.SEVERAL)
+def test_jax_exports_predictions_of_any_number_of_rows(name):
+    case = cases.make(name)
+    posterior, rows = nb.fit_posterior(case.model, case.X, case.y), float_rows(case.X)
+    for method in ("predict_proba", "log_joint"):
+        answer = served(getattr(posterior, method), rows)
+        for size in (1, 5, cases.N):
+            batch = jax.tree.map(lambda a, size=size: a[:size], rows)
+            expected = getattr(posterior, method)(batch)
+            assert_allclose(answer(batch), expected, rtol=1e-5, atol=1e-5, err_msg=method)  # float32
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # so few rows are not to be trusted
+@pytest.mark.parametrize("kind", cases.by_default(FITS, "averaged", "draws of hyperparameters"))
+def test_jax_exports_every_kind_of_fit(kind):
+    fit = FITS[kind]()
+    every = np.array(np.meshgrid(*[[0, 1, np.nan]] * 3)).reshape(3, -1).T
+    if isinstance(fit.model.families.get("x"), nb.Multinomial):  # whose rows are whole, or missing
+        every = every[np.isin(np.isnan(every).sum(axis=1), (0, 3))]
+    for method in ("predict_proba", "predict_log_proba", "log_joint", "log_density"):
+        expected = getattr(fit, method)(every)
+        assert_allclose(served(getattr(fit, method), every)(every), expected, rtol=1e-5, atol=1e-5, err_msg=method)
+
+
+def test_jax_exports_rows_that_are_impossible_under_every_class():
+    fit = nb.PointEstimate(
+        nb.NaiveBayes(nb.Bernoulli()), {"class_probs": [0.5, 0.5], "x_probs": [[0.0, 0.0, 0.3], [0.0, 1.0, 0.6]]}
+    )
+    rows = np.array([[1.0, 1, 1], [1, 1, 0], [1, 0, 1], [0, 0, 1], [0, 1, 1]])
+    density = served(fit.log_density, rows)(rows)
+    assert np.isneginf(density).tolist() == [True, True, True, False, False]
+    assert_allclose(served(fit.predict_proba, rows)(rows), fit.predict_proba(rows), rtol=1e-5, atol=1e-6)
+    assert served(fit.predict, rows)(rows).tolist() == [1, 1, 0, 0, 1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("family", "fit"),
+    [(nb.Normal(), nb.fit_posterior), (nb.Normal(), nb.fit_map), (nb.MultivariateNormal(), nb.fit_posterior)],
+)
+def test_gradients_flow_through_what_jax_exports(family, fit, rng):
+    rows = rng.normal(size=(40, 3)) + np.arange(40)[:, None] % 2
+    fitted = fit(nb.NaiveBayes(family), rows, np.arange(40) % 2)
+
+    def loss(predict, joint):
+        return jax.jit(jax.grad(lambda x: predict(x)[:, 1].sum() + joint(x).sum()))
+
+    read = [served(getattr(fitted, name), rows, vjp_order=1) for name in ("predict_log_proba", "log_joint")]
+    some = jnp.asarray(rows[:5], float).at[2, 1].set(jnp.nan)
+    expected = loss(fitted.predict_log_proba, fitted.log_joint)(some)
+    assert np.abs(expected[0]).min() > 1e-3
+    tight = 1e-12 if jnp.result_type(float) == np.float64 else 1e-6
+    assert_allclose(loss(*read)(some), expected, rtol=tight, atol=tight)
+
+
+def test_jax_exports_an_estimator_by_its_fit_and_its_encoded_rows():
+    """The whole default, an average with forests and covariances, of a frame with missing cells."""
+    rng, y = np.random.default_rng(0), np.arange(200) % 2
+    frame = pd.DataFrame({"age": rng.normal(40.0 + 9.0 * y, 9.0), "kilos": rng.normal(70.0 + 9.0 * y, 9.0)})
+    frame["port"] = np.where(rng.random(200) < 0.1, None, rng.choice(["C", "Q", "S"], 200))
+    clf = nb.NaiveBayesClassifier().fit(frame, y)
+    rows = clf.encoded(frame)
+    assert isinstance(clf.fit_, nb.results.StackedPosterior)
+    assert_allclose(served(clf.fit_.predict_proba, rows)(rows), clf.predict_proba(frame), atol=1e-6)

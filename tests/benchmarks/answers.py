@@ -21,6 +21,8 @@ import numpyro.distributions as dist
 import pandas as pd
 
 import bayesnb as nb
+from bayesnb.compute.arrays._cells import dense
+from tests.served import served
 
 Rng = np.random.Generator
 Answers = Iterator[tuple[str, Callable[[], Any]]]
@@ -136,11 +138,6 @@ def of_frames(rng: Rng) -> Answers:
             fit = nb.fit_file(path, "label", likelihoods=likelihoods if "text" in chosen else {}, progress_bar=False)
             return fit.predict_proba(frame)
 
-    def exported(ending: str) -> Any:
-        with tempfile.TemporaryDirectory() as folder:
-            nb.export(clf, Path(folder, f"fit.{ending}"))
-            return nb.load_exported(Path(folder, f"fit.{ending}")).predict_proba(frame)
-
     def in_batches() -> Any:
         again = nb.NaiveBayesClassifier(likelihoods, method="posterior")
         for rows in (slice(0, n, 2), slice(1, n, 2)):
@@ -158,7 +155,8 @@ def of_frames(rng: Rng) -> Answers:
     yield "stored", stored
     yield "CSV", lambda: of_file("csv")
     yield "Parquet", lambda: of_file("parquet")
-    yield "exported", lambda: exported("stablehlo")
+    encoded = jax.tree.map(dense, clf.encoded(frame))
+    yield "exported", lambda: served(clf.fit_.predict_proba, encoded)(encoded)
 
 
 def of_programs(rng: Rng) -> Answers:

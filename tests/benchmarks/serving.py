@@ -1,4 +1,4 @@
-"""Single rows through the estimator, by itself and exported: time a row, rows a second of threads, and a new process.
+"""Single rows through the estimator, time a row, rows a second of threads, and a new process.
 
 ``python -m tests.benchmarks.serving`` prints the last two; the first are workloads of ``python -m tests.benchmarks``.
 """
@@ -24,17 +24,14 @@ from tests.benchmarks.workloads import Jobs, Workload
 SECONDS = 2.0
 """How long rows are counted."""
 
-COLD = {
-    "estimator": ("jax, numpyro", "load", 1.0),
-    "exported estimator": ("jax", "load_exported", 0.5),
-}
-"""What a new process imports first, how it loads, and the seconds after it in which it should answer."""
+ASKED = 1.0
+"""The seconds after the imports of JAX and NumPyro in which a new process should answer."""
 
 PROCESS = """
-import {imports}, json, sys, time
+import jax, numpyro, json, sys, time
 wall, cpu = time.perf_counter(), time.process_time()
 import bayesnb as nb
-nb.{load}(sys.argv[1]).predict_proba(json.loads(sys.argv[2]))
+nb.load(sys.argv[1]).predict_proba(json.loads(sys.argv[2]))
 print(time.perf_counter() - wall, time.process_time() - cpu)
 """
 
@@ -67,22 +64,14 @@ def workloads(quick: bool) -> Iterator[Workload]:
         size = f"1 x {data(2)[0].shape[1]} x 2"
         yield Workload(f"one row of a frame, {name}", size, rival, partial(_one_row, data, "frame"), "1 ms")
         yield Workload(f"one row as a dict, {name}", size, "", partial(_one_row, data, "dict"), "0.3 ms")
-        yield Workload(f"one row as a dict, exported, {name}", size, "", partial(_one_row, data, "exported"))
 
 
 def _one_row(data: Callable[[int], tuple[Any, Any]], form: str) -> Jobs:
     X, y = data(891)
     clf, row = nb.NaiveBayesClassifier().fit(X, y), X.iloc[[3]]
-    served: Any = _exported(clf) if form == "exported" else clf
     theirs = GaussianNB().fit(X, y) if data is numbers and form == "frame" else None
     given = row if form == "frame" else row.to_dict("records")[0]
-    return Jobs(theirs and (lambda: theirs.predict_proba(row)), lambda: served.predict_proba(given), 8 * X.shape[1])
-
-
-def _exported(clf: nb.NaiveBayesClassifier) -> Any:
-    with tempfile.TemporaryDirectory() as folder:
-        nb.export(clf, Path(folder) / "model", platforms=["cpu"])
-        return nb.load_exported(Path(folder) / "model")
+    return Jobs(theirs and (lambda: theirs.predict_proba(row)), lambda: clf.predict_proba(given), 8 * X.shape[1])
 
 
 def rows_per_second(clf: Any, X: pd.DataFrame, threads: int) -> tuple[float, float]:
@@ -102,20 +91,17 @@ def rows_per_second(clf: Any, X: pd.DataFrame, threads: int) -> tuple[float, flo
     return rows / (time.perf_counter() - wall), rows / (time.process_time() - cpu)
 
 
-def seconds_of_a_new_process(kind: str) -> tuple[float, float]:
+def seconds_of_a_new_process() -> tuple[float, float]:
     """Wall and processor seconds to the first answer of a new process, after its first imports; median of five.
 
     Python keeps the bytecode of modules, as it does for an installed package.
     """
     X, y = passengers(891)
-    clf, (imports, load, _) = nb.NaiveBayesClassifier().fit(X, y), COLD[kind]
+    clf = nb.NaiveBayesClassifier().fit(X, y)
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "model")
-        if load == "load":
-            nb.save(clf, path)
-        else:
-            nb.export(clf, path, platforms=["cpu"])
-        command = [sys.executable, "-c", PROCESS.format(imports=imports, load=load), path, X.iloc[3].to_json()]
+        nb.save(clf, path)
+        command = [sys.executable, "-c", PROCESS, path, X.iloc[3].to_json()]
         kept = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
         subprocess.run(command, env=kept, capture_output=True, check=True)
         said = [subprocess.run(command, env=kept, capture_output=True, text=True, check=True).stdout for _ in range(5)]
@@ -136,11 +122,8 @@ def main() -> None:
                 end=" ",
             )
             print(f"{one[1]:,.0f} a second of processor time")
-    for kind, (imports, _, asked) in COLD.items():
-        wall, cpu = seconds_of_a_new_process(kind)
-        print(
-            f"new process, {kind}: {wall:.2f} s after import {imports}, {cpu:.2f} s of processor time, asked {asked} s"
-        )
+    wall, cpu = seconds_of_a_new_process()
+    print(f"new process: {wall:.2f} s after import jax, numpyro, {cpu:.2f} s of processor time, asked {ASKED} s")
 
 
 if __name__ == "__main__":

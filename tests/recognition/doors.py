@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 import bayesnb as nb
 from tests.recognition.pairs import ROWS, WEIGHTS, K, Y
+from tests.served import served
 
 KEY = jax.random.key(3)
 FOLDS = {"folds": 4}
@@ -67,9 +68,9 @@ def saved(fit):
 
 
 def exported(fit):
-    def door(model, X, folder):
-        nb.export(fit(model, X, Y), folder / "fit.nbx", platforms=["cpu"])
-        return nb.load_exported(folder / "fit.nbx").predict_log_proba(model.by_block(X))  # it has blocks alone
+    def door(model, X, _):
+        fitted, blocks = fit(model, X, Y), model.by_block(X)  # it has blocks alone
+        return served(lambda rows: fitted.predict_log_proba(model.own_rows(rows)), blocks)(blocks)
 
     return door
 

@@ -22,7 +22,6 @@ REASONS = {
     "Tables": "of each family its own",
     "load(return)": "the file decides",
     "to_arviz(return)": "ArviZ has no types, and its versions return different classes",
-    "ExportedEstimator.__init__(stored)": "what the JSON of a file's header holds",
     "NaiveBayes.certificate": "its class is in a layer above",
     "ModelStatistics.blocks": "of each family its own",
     "ModelStatistics.__init__(blocks)": "of each family its own",

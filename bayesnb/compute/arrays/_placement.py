@@ -326,7 +326,7 @@ def short_repr(value: Any) -> str:
         if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
             return "key"
         return f"{float(value):g}" if jnp.isrealobj(value) and value.dtype.kind not in "OUSMmV" else repr(value)
-    if hasattr(value, "arg_constraints"):  # a NumPyro distribution; its import would slow exported models' start
+    if hasattr(value, "arg_constraints"):  # a NumPyro distribution, not imported here, as its import is slow
         given = (f"{name}={short_repr(getattr(value, name))}" for name in value.arg_constraints)
         return f"{type(value).__name__}({', '.join(given)})"
     return repr(value)

@@ -21,6 +21,7 @@ from bayesnb.inspection._arviz import library
 from tests import laws
 from tests.cases import Case, K, N
 from tests.replicates import replicates
+from tests.served import served
 
 ROOT = Path(nb.__file__).parents[1]
 CODE = re.search(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), flags=re.S)[1]
@@ -66,8 +67,7 @@ def test_it_is_saved_and_exported(case, tmp_path):
     again = nb.load(tmp_path / "fit")
     assert_allclose(again.log_joint(case.X), post.log_joint(case.X), rtol=0)
     assert type(again.model.families["x"]) is type(case.model.families["x"])
-    nb.export(post, tmp_path / "function")
-    proba = nb.load_exported(tmp_path / "function").predict_proba(case.X.astype(np.float32))
+    proba = served(post.predict_proba, case.X)(case.X)
     assert_allclose(proba, post.predict_proba(case.X), rtol=1e-4, atol=1e-6)
 
 

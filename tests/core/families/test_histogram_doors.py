@@ -15,6 +15,7 @@ import bayesnb as nb
 from bayesnb.compute.arrays import _limits as limits
 from tests import laws
 from tests.replicates import replicates
+from tests.served import served
 
 K, N = 3, 90
 
@@ -42,9 +43,7 @@ def test_it_is_saved_and_exported(model, rows, tmp_path):
         laws.equal(again, fit, rtol=0)
     nb.save(post.statistics, tmp_path / "statistics")
     laws.equal(nb.load(tmp_path / "statistics"), post.statistics, rtol=0)
-    nb.export(post, tmp_path / "function")
-    served = nb.load_exported(tmp_path / "function").predict_proba(X.astype(np.float32))
-    assert_allclose(served, post.predict_proba(X), rtol=1e-4, atol=1e-6)
+    assert_allclose(served(post.predict_proba, X)(X), post.predict_proba(X), rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("size", [1, 40, 77, 1000])
@@ -177,10 +176,8 @@ def test_a_word_chooses_it(rows, tmp_path):
 
     nb.save(clf, tmp_path / "clf")
     assert_allclose(nb.load(tmp_path / "clf").predict_proba(frame), clf.predict_proba(frame), rtol=1e-12)
-    nb.export(clf, tmp_path / "served")
-    some = frame[:5].to_dict("records")
-    served = nb.load_exported(tmp_path / "served").predict_proba(some)
-    assert_allclose(served, clf.predict_proba(frame[:5]), rtol=1e-4, atol=1e-6)
+    some = clf.encoded(frame[:5].to_dict("records"))
+    assert_allclose(served(clf.fit_.predict_proba, some)(some), clf.predict_proba(frame[:5]), rtol=1e-4, atol=1e-6)
     frame.assign(label=labels).to_csv(tmp_path / "rows.csv", index=False)
     options = {"likelihoods": {"[ab]": "histogram"}, "temper": False, "progress_bar": False}
     of_file = nb.fit_file(tmp_path / "rows.csv", target="label", **options)

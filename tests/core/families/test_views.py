@@ -16,6 +16,7 @@ from bayesnb.core.results._combine import raise_terms
 from bayesnb.learned.validation._leave_one_out import fitted_rows
 from bayesnb.learned.validation._ratio_table import left_out_log_ratios
 from tests import laws
+from tests.served import served
 
 K, N, D = 3, 60, 3
 
@@ -208,9 +209,7 @@ def test_every_door(model, rows, tmp_path):
         assert repr(again) == repr(fit)
     with pytest.raises(nb.StorageError, match=r"must be one number, or one for each"):
         nb.save(replace(post, powers={"x": np.ones(D + 1)}), tmp_path / "wrong")
-    nb.export(tempered, tmp_path / "function")
-    served = nb.load_exported(tmp_path / "function").predict_proba(X.astype(np.float32))
-    assert_allclose(served, tempered.predict_proba(X), rtol=1e-4, atol=1e-6)
+    assert_allclose(served(tempered.predict_proba, X)(X), tempered.predict_proba(X), rtol=1e-4, atol=1e-6)
     resolved = model.resolve(X, y)
     parts = [nb.sufficient_statistics(resolved, X[half], y[half]) for half in (slice(25), slice(25, N))]
     laws.equal(nb.fit_posterior(resolved, statistics=nb.merge(*parts)).model, post.model, rtol=1e-12)

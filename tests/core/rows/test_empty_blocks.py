@@ -10,6 +10,7 @@ import bayesnb as nb
 from tests import cases
 from tests.empty_blocks import FAMILIES, FLAGS, KEY, Y, beside, rows
 from tests.replicates import replicates
+from tests.served import served
 
 DOORS = {
     "fit_mle": lambda m, x: nb.fit_mle(m, x, Y).predict_log_proba(x),
@@ -96,16 +97,15 @@ def test_a_file_holds_it(name, fit, tmp_path):
 
 
 @pytest.mark.parametrize("name", cases.by_default(["bernoulli", "trials", "categorical", "covariance"], "bernoulli"))
-def test_an_export_takes_it_and_no_other_width(name, tmp_path):
+def test_an_export_takes_it_and_no_other_width(name):
     model, X = beside(name)
     fit = nb.fit_posterior(model, X, Y)
-    nb.export(fit, tmp_path / "fit", platforms=["cpu"])
-    exported = nb.load_exported(tmp_path / "fit")
-    assert_allclose(exported.predict_log_proba(X), fit.predict_log_proba(X), rtol=1e-5)
+    rows = jax.tree.map(lambda x: np.asarray(x, float), X)
+    assert_allclose(served(fit.predict_log_proba, rows)(rows), fit.predict_log_proba(X), rtol=1e-5)
     wide = {"e": jax.tree.map(lambda part: np.ones((len(part), 2)), X["e"]), "f": FLAGS}
-    for answer in (exported, fit):
+    for answer in (fit.predict_log_proba, lambda X: served(fit.predict_log_proba, X)):
         with pytest.raises(ValueError, match="block 'e' has 2 columns, the model has 0"):
-            answer.predict_log_proba(wide)
+            answer(wide)
 
 
 @pytest.mark.parametrize("name", cases.by_default(FAMILIES, "trials", "categorical", "discriminant"))

@@ -194,17 +194,6 @@ def test_files_that_are_open(tmp_path):
         assert nb.load(file).log_evidence == fit().log_evidence
 
 
-def test_exported_functions():
-    file = io.BytesIO()
-    nb.export(fit(), file, platforms=["cpu"])
-    served = nb.load_exported(file.getvalue())
-    np.testing.assert_allclose(served.predict_proba(FLAGS), fit().predict_proba(FLAGS), rtol=1e-5)
-    with pytest.raises(nb.StorageError, match="the content has the format 'bayesnb exported 1'"):
-        nb.load(file.getvalue())
-    with pytest.raises(nb.StorageError, match="the content is damaged"):
-        nb.load_exported(file.getvalue()[:-1])
-
-
 def test_files_that_are_closed_or_open_for_the_other(tmp_path):
     path = tmp_path / "fit"
     nb.save(fit(), path)

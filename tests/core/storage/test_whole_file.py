@@ -30,15 +30,12 @@ def test_what_is_no_regular_file_is_refused_and_stays(tmp_path):
         listener.bind(str(tmp_path / "socket"))
     (tmp_path / "link").symlink_to("pipe")
     (tmp_path / "device").symlink_to("/dev/null")
-    fit = nb.fit_posterior(MODEL, X, Y)
     names = {"pipe": "a pipe", "folder": "a folder", "socket": "a socket", "link": "a pipe", "device": "a device"}
     for name, kind in names.items():
         path, before = tmp_path / name, os.lstat(tmp_path / name).st_ino
         for use in (
             lambda path: nb.save(MODEL, path),
             nb.load,
-            nb.load_exported,
-            lambda path: nb.export(fit, path),
             lambda path: nb.stream(MODEL, iter([(X, Y)]), checkpoint=path),
         ):
             with pytest.raises(ValueError, match=f"{name}'.*it is {kind}, expected a regular file"):

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from tests.learned.forests.rows import MODEL, X, Y
+from tests.served import served
 
 
 @pytest.mark.parametrize("structure", ["average", "best"])
@@ -20,7 +21,6 @@ def test_statistics_of_parts_are_enough(structure):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("structure", ["average", "best"])
-def test_an_exported_forest_predicts_the_same(structure, tmp_path):
+def test_an_exported_forest_predicts_the_same(structure):
     fit = nb.fit_forests(MODEL, X, Y, structure=structure)
-    nb.export(fit, tmp_path / "fit")
-    assert_allclose(nb.load_exported(tmp_path / "fit").predict_proba(X), fit.predict_proba(X), atol=1e-5)
+    assert_allclose(served(fit.predict_proba, X)(X), fit.predict_proba(X), atol=1e-5)

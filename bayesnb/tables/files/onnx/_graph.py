@@ -34,7 +34,7 @@ class NoOperator(ValueError):
     """What JAX computes and ONNX has no operator for."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"JAX's {what} has no ONNX operator; export to a file without .onnx, which JAX runs")
+        super().__init__(f"JAX's {what} has no ONNX operator; write predict_proba by jax.export")
 
 
 Value = str | Array

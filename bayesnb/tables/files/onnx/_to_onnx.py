@@ -155,14 +155,14 @@ def _columns(schema: Schema) -> list[Input]:
     if words:
         raise ValueError(
             f"column {words[0]!r} is read word by word, and an ONNX file does not split text: count the words outside "
-            "and fit 'multinomial' to the counts, or export to a file without .onnx, which JAX runs"
+            "and fit 'multinomial' to the counts, or write predict_proba of the counts by jax.export"
         )
     columns = [column for column in schema.used if column.text is not None]
     untold = {column.name for column in schema.indicators} - {c.name for c in columns if not c.text}
     if untold:
         raise ValueError(
             f"missing cells of {listing(sorted(untold))} are features of the fit, and an ONNX file tells missing cells "
-            "of numbers only: export to a file without .onnx, or fit without `missing`"
+            "of numbers only: fit without `missing`, or write predict_proba of clf.fit_ by jax.export"
         )
     return [Input(column.name, 1, column if column.text else None) for column in columns]
 

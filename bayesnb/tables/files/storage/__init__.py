@@ -1,1 +1,1 @@
-"""Saved estimators; and predictions in StableHLO."""
+"""Saved estimators."""

@@ -153,14 +153,13 @@ def test_draws_say_what_to_export_instead(tmp_path):
 
 def test_what_onnx_cannot_say_is_refused_in_a_sentence(tmp_path, monkeypatch):
     fit = nb.fit_posterior(MODEL, X, Y)
-    with pytest.raises(nb.StorageError, match="leave out platforms"):
-        nb.export(fit, tmp_path / "model.onnx", platforms=["cpu"])
     named = nb.fit_posterior(nb.NaiveBayes({"proba": nb.Bernoulli(), "a": nb.Normal()}), {"proba": X, "a": X}, Y)
     with pytest.raises(nb.StorageError, match=r"an input would be named 'proba'.* rename the column or block"):
         nb.export(named, tmp_path / "model.onnx")
     monkeypatch.delitem(RULES, "dot_general")
     with pytest.raises(
-        nb.StorageError, match="exported to ONNX: JAX's 'dot_general' has no ONNX operator; export to a file"
+        nb.StorageError,
+        match=r"exported to ONNX: JAX's 'dot_general' has no ONNX operator; write predict_proba by jax\.export",
     ):
         nb.export(fit, tmp_path / "model.onnx")
     monkeypatch.undo()
@@ -172,14 +171,12 @@ def test_what_onnx_cannot_say_is_refused_in_a_sentence(tmp_path, monkeypatch):
 
 
 def test_files(tmp_path):
-    """The name decides, of an open file too; bayesnb leaves ONNX files to runtimes."""
+    """In capitals or not, and of an open file too."""
     fit = nb.fit_posterior(MODEL, X, Y)
     nb.export(fit, tmp_path / "MODEL.ONNX")
     with (tmp_path / "open.onnx").open("wb") as handle:
         nb.export(fit, handle)
     assert (tmp_path / "open.onnx").read_bytes() == (tmp_path / "MODEL.ONNX").read_bytes()
-    with pytest.raises(nb.StorageError, match="is an ONNX file, which onnxruntime reads"):
-        nb.load_exported(tmp_path / "open.onnx")
 
 
 # estimators
