@@ -34,7 +34,7 @@ REASONS = {
     "fit_table(sample)": "as of describe_table",
     "fit_file(sample)": "as of describe_table",
     "predict_table(source)": "as of describe_table",
-    "predict_table(return)": "a frame, a table or a query of the library of the source",
+    "predict_table(return)": "a frame of the library of the source, or a table",
     "TableSchema.count(part)": "as of describe_table",
     "TableSchema.require(statistics)": "whatever a caller gives for statistics, to be refused in a sentence",
     "merge(parts)": "the keys of parts are names of any kind, of which each stands once",

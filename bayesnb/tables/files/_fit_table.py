@@ -68,12 +68,12 @@ def fit_table(
 
     Args:
         source: A CSV or Parquet file, or a folder of such files; a data frame of pandas, polars or pyarrow, or a
-            pyarrow Dataset; a query of DuckDB, Ibis or polars (a LazyFrame), which runs for each pass; a stream of
-            Arrow batches (a RecordBatchReader, or an object with ``__arrow_c_stream__``) or a cursor of ADBC, which are
-            read once, so that they must be small enough to be kept, or a function without arguments that opens one; or
-            a list of these, one after the other, with the columns of the first. Types may differ between parts as long
-            as a column is numbers in all, or text in all. Or the schema that ``nb.describe_table`` returns, with
-            ``statistics``.
+            pyarrow Dataset; a query of DuckDB, Ibis, polars (a LazyFrame), Spark, SQLFrame or Dask, which runs for each
+            pass; a stream of Arrow batches (a RecordBatchReader, or an object with ``__arrow_c_stream__``) or a cursor
+            of ADBC, which are read once, so that they must be small enough to be kept, or a function without arguments
+            that opens one; or a list of these, one after the other, with the columns of the first. Types may differ
+            between parts as long as a column is numbers in all, or text in all. Or the schema that
+            ``nb.describe_table`` returns, with ``statistics``.
         target: The column of classes; by default the last.
         likelihoods, method, class_prior, smoothing, temper, dependence, random_state, num_samples: As for
             ``NaiveBayesClassifier``.

@@ -22,8 +22,6 @@ from bayesnb.core.results._decisions import decide
 from bayesnb.core.storage._whole_file import whole_file
 from bayesnb.inspection.sensitivity._robustness import own_s_star
 from bayesnb.tables.files._progress import progress
-from bayesnb.tables.files.engines._queries import as_lazy
-from bayesnb.tables.files.engines._query_predictions import RECIPE, predict_query
 from bayesnb.tables.files.sources._csv import line
 from bayesnb.tables.files.sources._paths import as_pandas, open_data
 from bayesnb.tables.files.sources._source import RowBatch, Source, at_row, read_ahead
@@ -52,9 +50,8 @@ def predict_table(
     columns have their own types; those of a CSV file, which has none, are text. In CSV, text that a spreadsheet would
     run, such as `=1+1`, gets a leading apostrophe.
 
-    The engine of a query, such as a LazyFrame of polars, a query of DuckDB or a table of Spark, makes its predictions:
-    what is returned is another query, of the same engine, and no row leaves it. Rows are in any order there, so keep
-    what tells them apart. A row with a number that ``clf.predict_proba`` refuses, such as an infinite one, has nulls.
+    The rows of a query, such as a LazyFrame of polars, a query of DuckDB or a table of Spark, are read block by block
+    too. Its engine may give them in any order, so keep what tells them apart.
 
     Args:
         classifier: A classifier that was fitted to a table, whose columns have names.
@@ -62,15 +59,14 @@ def predict_table(
         keep: Columns of the source to copy, such as `["id"]`.
         costs: As for ``clf.predict``: the prediction is then the decision of least expected cost.
         to: A .csv or .parquet file to write, which appears when it is whole; or an open text file, which gets CSV.
-        where: "here" to read the rows of a query, as those of all other sources are, also for what has no expression
-            in an engine: dependence between columns, words, and draws.
+        where: "here" or None: an engine counts rows, ``fit_table(where="engine")``, and predicts none.
         robustness: Whether a column `s_star` says how many pseudo-rows of any content would change each prediction:
-            ``clf.robustness``, for tables of categories. Rows of a query have it with ``where="here"``.
+            ``clf.robustness``, for tables of categories.
         progress_bar: Whether to show a progress bar on stderr if that is a terminal.
 
     Returns:
-        The number of rows if they were written; a query for a query; otherwise a frame of the library of a ``source``
-        that is a frame, or a table of Arrow.
+        The number of rows if they were written; otherwise a frame of the library of a ``source`` that is a frame, or a
+        table of Arrow.
 
     Raises:
         ValueError: if the columns or cells do not fit the classifier, ``keep`` is not possible, or the file cannot be
@@ -89,21 +85,16 @@ def predict_table(
     schema = _schema(classifier)
     classifier.require_prior_of_fit()
     if where not in (None, "here"):
-        raise DataError(f"where is 'here' to read the rows of a query, or None, got {where!r}")
+        raise DataError(
+            f"where is 'here' or None, got {where!r}: predictions are made here, of rows that are read block by block; "
+            "an engine counts rows, nb.fit_table(query, where='engine')"
+        )
     labels, table = pa.array(classifier.classes_), None if costs is None else costs_by_label(costs, classifier.classes_)
     probs = [pa.field(f"p({label(value)})", pa.float64()) for value in classifier.classes_.tolist()]
     own = [pa.field("prediction", labels.type), *probs, *([pa.field("s_star", pa.float64())] if robustness else [])]
     if robustness and table is not None:
         raise DataError("s_star is of the most probable class, not of the decision of least cost: give one of the two")
     taken = {field.name for field in own}
-    query = as_lazy(source) if where is to is None else None
-    if query is not None:
-        names = query.collect_schema().names()
-        schema.require(names)
-        if robustness:
-            raise DataError(f"s_star has no expression in an engine: {RECIPE}")
-        kept = _kept(keep, names, "the query", taken)
-        return predict_query(classifier, query, kept, [field.name for field in probs], table)
     rows = open_table(source)
     if isinstance(to, str | os.PathLike) and os.path.realpath(to) == os.path.realpath(rows.data):
         raise DataError(f"'{to}' holds the rows, and would be overwritten: write the predictions to another file")

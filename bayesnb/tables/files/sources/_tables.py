@@ -1,7 +1,7 @@
 """Anything that holds a table, as a source: paths, frames, datasets, queries, and streams of Arrow.
 
-Queries of DuckDB, Ibis and polars run again for each reading, and so do functions that open a stream. Any other stream,
-such as a reader, is read once.
+Queries run again for each reading, and so do functions that open a stream. Any other stream, such as a reader, is read
+once.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import pyarrow as pa
 import pyarrow.dataset as ds
 
@@ -31,12 +32,46 @@ HEAD = 256
 """The first rows, which stand for a table in the mark of a checkpoint."""
 
 
-QUERIES: dict[str, tuple[str, Callable[[Any, Sequence[str]], Any]]] = {
-    "duckdb": ("__arrow_c_stream__", lambda query, names: query.project(", ".join(map(_quoted, names)))),
-    "ibis": ("__arrow_c_stream__", lambda query, names: query.select(*names)),
-    "polars": ("collect_batches", lambda query, names: query.select(list(names)).collect_batches()),
+def _dask_tables(query: Any) -> Iterator[pa.Table]:
+    """The partitions, computed one after the other."""
+    for part in query.partitions:
+        yield pa.Table.from_pandas(part.compute(), preserve_index=False)
+
+
+def _spark_tables(query: Any) -> Iterator[pa.Table]:
+    """The batches of Spark's workers, which come one partition after the other as bytes."""
+
+    def as_bytes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as writer:
+                writer.write_batch(batch)
+            yield pa.RecordBatch.from_pydict({"blob": [sink.getvalue().to_pybytes()]})
+
+    for row in query.mapInArrow(as_bytes, "blob binary").toLocalIterator():
+        yield pa.ipc.open_stream(bytes(row.blob)).read_all()
+
+
+def _reader(tables: Callable[[Any], Iterator[pa.Table]]) -> Callable[[Any], pa.RecordBatchReader]:
+    """Tables of a query as one stream, in the types of the first of no rows."""
+
+    def read(query: Any) -> pa.RecordBatchReader:
+        schema = _schema(query)
+        batches = (batch for table in tables(query) for batch in table.cast(schema).to_batches())
+        return pa.RecordBatchReader.from_batches(schema, batches)
+
+    return read
+
+
+QUERIES: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "duckdb": ("project", lambda query: query),
+    "ibis": ("limit", lambda query: query),
+    "polars": ("collect_batches", lambda query: query.collect_batches()),
+    "sqlframe": ("toArrow", lambda query: query.toArrow(batch_size=rows_in_batch(query.columns))),
+    "dask": ("partitions", _reader(_dask_tables)),
+    "pyspark": ("mapInArrow", _reader(_spark_tables)),
 }
-"""For each library of queries what one has, and the columns of one as a stream."""
+"""For each library of queries what one has, and its rows as a stream."""
 
 
 class ArrowStream:
@@ -140,10 +175,8 @@ def open_rows(data: Any, open_path: Callable[[str], Source] = open_data) -> Sour
 
 def _open_arrow(data: Any) -> Source | None:
     library = type(data).__module__.partition(".")[0].lstrip("_")
-    if hasattr(data, "limit") and library in QUERIES and hasattr(data, QUERIES[library][0]):
-        none = data.limit(0)
-        schema = pa.RecordBatchReader.from_stream(none.collect() if library == "polars" else none).schema
-        return _of_stream("the query", lambda names: QUERIES[library][1](data, names), schema)
+    if library in QUERIES and hasattr(data, QUERIES[library][0]):
+        return _of_stream("the query", lambda names: QUERIES[library][1](_columns(data, names)), _schema(data))
     if not hasattr(data, "__arrow_c_stream__"):
         require_computed("source", data)
     frame = None if library == "duckdb" else as_frame(data)
@@ -201,5 +234,15 @@ def _digest(first: Sequence[pa.RecordBatch | pa.Table]) -> str:
     return hashlib.blake2b(repr(rows).encode(), digest_size=16).hexdigest()
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def _columns(query: Any, names: Sequence[str]) -> Any:
+    return nw.from_native(query).select(*names).to_native()
+
+
+def _schema(query: Any) -> pa.Schema:
+    """The columns of a query, which is asked for no rows."""
+    lazy: Any = nw.from_native(query)
+    table = lazy.head(0).collect(backend="pyarrow").to_native()
+    fields = [table.schema.field(name) for name in lazy.collect_schema().names()]  # without the index of Dask
+    return pa.schema(
+        [field.with_type(pa.large_string()) if pa.types.is_null(field.type) else field for field in fields]
+    )

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from scipy.special import gammaln
 
-from bayesnb.tables.files.engines._expressions import log1p, log_rising, look_up, total
+from bayesnb.tables.files.engines._expressions import log1p, log_rising, look_up
 
 
 def values(expression, **columns):
@@ -26,10 +26,6 @@ def test_look_up_finds_the_bin(num_edges):
     x = np.array([-1.0, 0.0, 0.5, 1.0, 17.3, 1e9])
     found = values(look_up(nw.col("x"), edges, [float(2 * g) for g in range(num_edges + 1)]) + 0.0 * nw.col("x"), x=x)
     np.testing.assert_array_equal(found, 2.0 * np.searchsorted(edges, x, side="right"))
-
-
-def test_total_of_many_terms():
-    assert values(total([nw.col("x")] * 1000), x=[1.0, 2.0]).tolist() == [1000.0, 2000.0]
 
 
 def test_log1p():

@@ -33,9 +33,11 @@ def spark(request):
     builder = builder.master("local[2]") if request.param == "classic" else builder.remote("local[2]")
     for name, value in options.items():
         builder = builder.config(f"spark.{name}", value)
-    session = builder.getOrCreate()
-    yield session
-    session.stop()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PYSPARK_PYTHON", sys.executable)  # with pyarrow
+        session = builder.getOrCreate()
+        yield session
+        session.stop()
 
 
 def test_statistics_and_predictions_are_those_in_memory(spark, tmp_path):
@@ -45,7 +47,7 @@ def test_statistics_and_predictions_are_those_in_memory(spark, tmp_path):
     schema, queries = describe_query(query, "label", LIKELIHOODS, None)
     assert_alike(count_query(schema, queries).blocks, schema.count(table).blocks)
     clf = nb.fit_table(table, "label", LIKELIHOODS, dependence=False)
-    found = nb.predict_table(clf, query, keep=["id"]).toArrow().sort_by("id")
+    found = nb.predict_table(clf, query, keep=["id"]).sort_by("id")
     rows = table.sort_by("id").drop_columns(["label"]).to_pandas()
     probs = np.column_stack([found[name] for name in ("p(a)", "p(bé)", "p(c')")])
     np.testing.assert_allclose(probs, clf.predict_proba(rows), rtol=0, atol=1e-9)
