@@ -253,7 +253,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
         It is for tables of categories. By default it is that of the part without dependence, and 0 where this part has
         another label.
         """
-        return own_s_star(self.fit_, self.encoded(X), prior)
+        return np.asarray(own_s_star(self.fit_, self.encoded(X), prior))
 
     def predict_joint_log_proba(self, X: Table) -> Array:
         """log p(y = k, x), [N, K], including multinomial coefficients."""

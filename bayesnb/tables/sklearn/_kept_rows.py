@@ -87,8 +87,8 @@ def learn_rows(estimator: Any, X: Any, classes: Array, codes: Array, weight: Arr
     settings.require_dependence(estimator.dependence, estimator.method, estimator.temper)
     check_factors(estimator.forgetting, [], "forgetting")
     more = which == "more"
-    earlier = (estimator.schema_, getattr(estimator, "_summaries", None)) if more else (None, None)
-    given, summaries = settings.schema_of(X, estimator.likelihoods, estimator.missing, *earlier, weight)
+    before, seen = (estimator.schema_, getattr(estimator, "_summaries", None)) if more else (None, None)
+    given, summaries = settings.schema_of(X, estimator.likelihoods, estimator.missing, before, seen, weight)
     batch = KeptRows.of(given.encode(X), codes, weight, len(classes))
     faded = float(estimator.forgetting) ** len(codes)
     rows, kept = batch, estimator._kept if more else None
