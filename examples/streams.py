@@ -4,9 +4,9 @@
     statistics(all rows) = statistics(block 1) + ... + statistics(block B),    posterior = update(statistics)
 
 A fit needs sums over rows and nothing else of them, so that a file of any size is read once and no block is kept. Any
-split into blocks gives the fit of all rows, which is checked here against a fit in memory. A checkpoint holds the sums
-so far: a run that was stopped counts no row twice. Rows may come as a Parquet or CSV file, a folder of files, an Arrow
-dataset, or an iterator of numpy blocks.
+split into blocks gives the fit of all rows, which is checked here against a fit in memory. Parts are saved as
+they are counted: a run that was stopped counts no row twice. Rows may come as a Parquet or CSV file, a folder of files,
+an Arrow dataset, or an iterator of numpy blocks.
 
 Source: Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing sample variances (1979), for
 the merge of means and variances.
@@ -58,8 +58,8 @@ assert_allclose(post.log_evidence, whole.log_evidence, rtol=1e-9)
 print(f"log evidence {post.log_evidence:.6f} from {BLOCKS} blocks, {whole.log_evidence:.6f} from all rows at once")
 
 # %% [markdown]
-# **A run that stops.** Here the third block is broken. With a checkpoint the blocks before it are kept; once the cause
-# is mended the same call continues, and counts nothing twice.
+# **A run that stops.** Here the third block is broken. The blocks before it have been saved; once the cause is mended
+# the same lines count those that are not there, and `nb.merge` takes none twice.
 
 
 # %%
@@ -71,13 +71,20 @@ def broken() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         yield block
 
 
+def count(source: Iterator[tuple[np.ndarray, np.ndarray]], folder: Path) -> nb.ModelStatistics:
+    """The statistics of all blocks, each of which is saved when it is counted."""
+    for number, (x, labels) in enumerate(source):
+        if not (place := folder / f"{number}.safetensors").exists():
+            nb.save(nb.sufficient_statistics(model, x, labels), place)
+    return nb.merge({place.name: nb.load(place) for place in folder.glob("*.safetensors")})
+
+
 with tempfile.TemporaryDirectory() as folder:
-    place = Path(folder) / "run.safetensors"
     try:
-        nb.stream(model, broken(), checkpoint=place)
+        count(broken(), Path(folder))
     except OSError as error:
         print("stopped:", error)
-    continued = nb.stream(model, blocks(), checkpoint=place)
+    continued = count(blocks(), Path(folder))
 assert_allclose(continued.class_counts, statistics.class_counts)
 print("continued:", continued.class_counts, "rows of each class")
 

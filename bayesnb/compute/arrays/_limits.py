@@ -96,7 +96,6 @@ COUNTED_CLASSES = 32  # of a table that is counted while it is described: its va
 KEPT_BYTES = 512 << 20  # of a file's batches, which is then read once
 LARGE_FILE_BYTES = 20_000_000  # of a file that takes more than a second to read, which is announced
 LOG_SECONDS = 10.0  # between messages on the progress of long work
-CHECKPOINT_SECONDS, CHECKPOINT_SHARE = 5.0, 0.02  # between writes at least, and of all time at most for writing
 
 # How a program is recognised
 PROBE_ROWS = 64  # the most example rows with which it is probed, if it takes its rows from its arguments

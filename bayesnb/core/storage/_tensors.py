@@ -13,22 +13,12 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from bayesnb.compute.arrays._placement import native
-from bayesnb.core.storage._whole_file import require_file, whole_file
+from bayesnb.core.storage._whole_file import require_file
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 HEADER_KEY = "bayesnb"
 """The key of the header in the file's metadata."""
-
-
-def write(path: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Write a file atomically, replacing an old one.
-
-    OSError if it cannot be written or ``path`` is not a regular file, ValueError if the content cannot be stored.
-    """
-    content = to_bytes(header, arrays)
-    with whole_file(path) as handle:
-        handle.write(content)
 
 
 def to_bytes(header: Mapping[str, Any], arrays: Arrays) -> bytes:
@@ -50,7 +40,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
 def from_bytes(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     """The header and the arrays of the content of a file.
 
-    ValueError if it was not written by ``write`` or has changed since.
+    ValueError if it was not written by ``to_bytes`` or has changed since.
     """
     size = int.from_bytes(content[:8], "little")  # of the description of the arrays, which follows
     try:

@@ -40,9 +40,6 @@ FIT_METHODS = ("default", "posterior", "map", "mle", "nuts", "empirical", "avera
 @override_option(
     "bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial", "words", "character n-grams"
 )
-@click.option(
-    "--checkpoint", type=FILE, metavar="FILE", help="Save progress here, and resume from it after an interruption."
-)
 @seed_option
 @report_errors
 def fit(
@@ -53,7 +50,6 @@ def fit(
     smoothing: float,
     no_temper: bool,
     overrides: tuple[tuple[str, str], ...],
-    checkpoint: Path | None,
     seed: int,
 ) -> None:
     """Fit a model to DATA and save it, with the names of columns, categories and classes.
@@ -80,8 +76,6 @@ def fit(
 
     require(method, smoothing)
     _require_writable(path, data)
-    if checkpoint is not None:
-        _require_writable(checkpoint, data, str(path))
     if not path.absolute().parent.is_dir():
         raise DataError(f"the model cannot be saved as '{path}': there is no folder '{path.absolute().parent}'")
     with progress(f"describing '{data}'", 1.0, wanted=True) as advance:
@@ -90,7 +84,7 @@ def fit(
     with _warnings(*description.warnings):
         params: dict[str, Any] = {"method": method, "smoothing": smoothing, "random_state": seed}
         params["temper"] = False if no_temper else None
-        classifier = fit_described(description, checkpoint=checkpoint, **params)
+        classifier = fit_described(description, **params)
     save(classifier, path)
     if learned := classifier.learned_.summary:
         click.echo(f"The model: {learned}")

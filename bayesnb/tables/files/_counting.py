@@ -1,12 +1,11 @@
-"""Sufficient statistics of data larger than memory: one pass, block by block, that can be stopped and resumed."""
+"""Sufficient statistics of data larger than memory: one pass, block by block."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from copy import deepcopy
-from functools import singledispatch
+from functools import partial, singledispatch
 from itertools import chain
 from typing import Any
 
@@ -21,9 +20,8 @@ from bayesnb.core.rows._labelled_rows import Specification, label_rows
 from bayesnb.core.rows._model_statistics import ModelStatistics, check_classes, merge
 from bayesnb.core.rows._sufficient_statistics import follow, sufficient_statistics
 from bayesnb.learned.forests._fit import forest_statistics
-from bayesnb.tables.files._checkpoint import Checkpoint, StreamState
-from bayesnb.tables.files._progress import Advance, progress
-from bayesnb.tables.files.sources._source import Position, RowBlock, StreamError, at_row
+from bayesnb.tables.files._progress import progress
+from bayesnb.tables.files.sources._source import RowBlock, StreamError, at_row
 from bayesnb.tables.files.sources._streams import BlockSource, open_source
 
 
@@ -36,7 +34,6 @@ def stream(
     weight: str | None = None,
     classes: Sequence[object] | None = None,
     num_classes: int | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
     progress_bar: bool = True,
     pairs: bool = False,
 ) -> ModelStatistics:
@@ -60,15 +57,12 @@ def stream(
             that ``nb.merge`` aligns them with those of a stream that has others.
         num_classes: K. If neither it, the model nor ``classes`` gives K, a first pass over the labels finds it; it must
             be declared for sources that can be read only once, such as an iterator or a stream.
-        checkpoint: A file in which to save the counts every few seconds. After an interruption the same call resumes
-            from it: it counts new files, or the blocks that follow in an iterator, which must give the same blocks
-            again. A finished stream returns at once.
         progress_bar: Whether to show a progress bar on stderr if that is a terminal.
         pairs: Whether to count all pairs of columns in the same pass, for ``nb.fit_forests(model, statistics=...)``.
 
     Raises:
         StreamError: if the source cannot be read or its rows do not fit, naming file, row group or block. The
-            counts so far are kept in its ``statistics`` and in the checkpoint.
+            counts so far are kept in its ``statistics``.
         ValueError: if the arguments do not fit the model.
 
     Example:
@@ -81,9 +75,7 @@ def stream(
     arguments.check_model(model)
     names, declared = _classes(model, classes, num_classes)
     rows = open_source(model, source, label, columns, weight, names)
-    return count(
-        model, rows, num_classes=declared, classes=names, checkpoint=checkpoint, progress_bar=progress_bar, pairs=pairs
-    )
+    return count(model, rows, num_classes=declared, classes=names, progress_bar=progress_bar, pairs=pairs)
 
 
 def count(
@@ -92,77 +84,48 @@ def count(
     *,
     num_classes: int | None = None,
     classes: list[Any] | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
     progress_bar: bool = True,
     pairs: bool = False,
     none: ModelStatistics | None = None,
 ) -> ModelStatistics:
-    """The statistics of all blocks of a source, or of those after the checkpoint, or ``none``; see ``stream``."""
+    """The statistics of all blocks of a source, or ``none`` if it has no rows; see ``stream``."""
     summarise = forest_statistics if pairs else sufficient_statistics
-    kept = None if checkpoint is None else Checkpoint(checkpoint, model, source, pairs=pairs)
-    state = None if kept is None else kept.load(num_classes, classes)
-    rows = 0 if state is None else state.position.rows
-    with progress("counting", source.total, wanted=progress_bar, rows=rows) as show:
-        if state is None:
-            state = StreamState(None, Position(), *source.find_classes(num_classes, classes))
-            if kept is not None:
-                kept.save(state)  # fail now, not after the first blocks, if it cannot be written
-        if not (state.finished and source.final):
-            state = _count(model, source, state, kept, show, summarise)
-    if none is not None and state.statistics is None:
+    total: ModelStatistics | None = None
+    num_rows = 0
+    with progress("counting", source.total, wanted=progress_bar) as show:
+        num_classes, classes = source.find_classes(num_classes, classes)
+        try:
+            with closing(source.blocks(classes)) as blocks:
+                model, ahead = _look_ahead(model, blocks, num_classes)
+                for X, y, weight, place, done, where in ahead:
+                    part = partial(_summarise_part, summarise, model, (X, y, weight), num_classes)
+                    with at_row(place, len(y), part, where):
+                        statistics = summarise(model, X, y, sample_weight=weight, num_classes=num_classes)
+                    model = follow(model, statistics) if total is None else model
+                    total = statistics if total is None else merge(total, statistics)
+                    num_rows += len(y)
+                    show(done, num_rows)
+        except StreamError as error:
+            error.statistics, error.rows = _name_classes(total, classes, num_classes), num_rows
+            raise
+    if none is not None and total is None:
         return none
-    if state.statistics is None or not state.position.rows:
+    if total is None or not num_rows:
         raise StreamError("the source has no rows")
-    return _name_classes(state)
+    return _name_classes(total, classes, num_classes)
 
 
-def _count(
-    model: Specification,
-    source: BlockSource,
-    state: StreamState,
-    kept: Checkpoint | None,
-    show: Advance,
-    summarise: Callable[..., ModelStatistics],
-) -> StreamState:
-    """Count the remaining blocks, and save a checkpoint at the end, on an error or on an interruption."""
-    num_classes = state.num_classes
-    model = model if state.statistics is None else follow(model, state.statistics)
-    try:
-        with closing(source.blocks(state.position, state.classes)) as blocks:
-            model, rows = (model, blocks) if state.statistics is not None else _look_ahead(model, blocks, num_classes)
-            for X, y, weight, place, end, done, where in rows:
-
-                def count(rows: slice, block: Any = (X, y, weight), model: Specification = model) -> Any:
-                    X, y, weight = jax.tree.map(lambda array: array[rows], block)
-                    return summarise(model, X, y, sample_weight=weight, num_classes=num_classes)
-
-                with at_row(place, len(y), count, where):
-                    statistics = summarise(model, X, y, sample_weight=weight, num_classes=num_classes)
-                if state.statistics is None:
-                    model = follow(model, statistics)
-                else:
-                    statistics = merge(state.statistics, statistics)
-                state = state._replace(statistics=statistics, position=end)
-                if kept is not None:
-                    kept.save(state, only_if_due=True)
-                show(done, end.rows)
-        state = state._replace(position=state.position.done(), finished=True)
-        if kept is not None:
-            kept.save(state)
-    except BaseException as error:
-        if isinstance(error, StreamError):
-            error.statistics, error.rows = _name_classes(state), state.position.rows
-        if kept is not None:
-            with suppress(StreamError):  # report the first error, not this one
-                kept.save(state)
-        raise
-    return state
+def _summarise_part(
+    summarise: Callable[..., ModelStatistics], model: Specification, block: Any, num_classes: int, rows: slice
+) -> ModelStatistics:
+    X, y, weight = jax.tree.map(lambda array: array[rows], block)
+    return summarise(model, X, y, sample_weight=weight, num_classes=num_classes)
 
 
-def _name_classes(state: StreamState) -> Any:
+def _name_classes(total: Any, classes: list[Any] | None, num_classes: int) -> Any:
     """The statistics with the labels of their classes, unless more classes were declared than have labels."""
-    known = state.classes is not None and len(state.classes) == state.num_classes
-    return state.statistics.named(state.classes) if state.statistics is not None and known else state.statistics
+    known = classes is not None and len(classes) == num_classes
+    return total.named(classes) if total is not None and known else total
 
 
 @singledispatch

@@ -22,7 +22,7 @@ from bayesnb.tables.files._summarise_table import Asked, ask, of_weight, require
 from bayesnb.tables.files.sources._arrow_columns import EncodedRows
 from bayesnb.tables.files.sources._csv import TEXT
 from bayesnb.tables.files.sources._paths import keep
-from bayesnb.tables.files.sources._source import Position, RowBatch, RowBlock, Source, StreamError, row_batch
+from bayesnb.tables.files.sources._source import RowBatch, RowBlock, Source, StreamError, row_batch
 from bayesnb.tables.frames._choices import AUTO
 from bayesnb.tables.frames._columns import CODED, Column, in_order
 from bayesnb.tables.frames._likelihoods import choose_columns, say_left_out
@@ -75,6 +75,7 @@ class Description(EncodedRows):
         return {column.name for column in (*self.schema.used, self.target) if column.text}
 
     def description(self) -> Any:
+        """What statistics depend on, as JSON."""
         return {
             "target": self.target.name,
             "classes": [label(value) for value in self.classes],
@@ -86,6 +87,7 @@ class Description(EncodedRows):
         return len(self.classes), None
 
     def empty(self) -> Any:
+        """X without rows."""
         types = [(name, TEXT if name in self.texts else pa.float64()) for name in self.names]
         return self.schema.encode(row_batch(pa.RecordBatch.from_pylist([], pa.schema(types)), 0, 0.0).frame)
 
@@ -119,10 +121,10 @@ class Description(EncodedRows):
             "schema with those of the others"
         )
 
-    def _blocks(self, start: Position, classes: list[Any] | None) -> Generator[RowBlock]:
-        rows = start.rows
-        for block in super()._blocks(start, classes):
-            rows = block.end.rows
+    def _blocks(self, classes: list[Any] | None) -> Generator[RowBlock]:
+        rows = 0
+        for block in super()._blocks(classes):
+            rows += len(block.y)
             yield block
         if rows != self.num_rows and self.key is None:
             raise StreamError(
@@ -266,7 +268,7 @@ def make_table(source: Source, target: str | None = None, overrides: Mapping[str
 
 def read_table(found: Description) -> Table:
     """The table of all rows of a source that is described."""
-    X, y = jax.tree.map(stack_rows, *((block.X, block.y) for block in found.blocks(Position(), None)))
+    X, y = jax.tree.map(stack_rows, *((block.X, block.y) for block in found.blocks(None)))
     return Table(
         name=found.source.name,
         target=found.target.name,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial, reduce
@@ -55,7 +54,6 @@ def fit_table(
     statistics: ModelStatistics | None = None,
     where: str | None = None,
     sample: Any = None,
-    checkpoint: str | os.PathLike[str] | None = None,
     progress_bar: bool = True,
 ) -> NaiveBayesClassifier:
     """A classifier fitted to a table of any size, wherever its rows are.
@@ -84,7 +82,6 @@ def fit_table(
             sample. Dependence between columns is not learned, and rows have no weights.
         sample: For an engine, rows in which edges of bins are found and powers are learned: any source. By default the
             engine gives up to 50,000 rows, the first ones of each class.
-        checkpoint: A file from which the same call resumes when it is repeated, as for ``stream``.
         progress_bar: Whether to show a progress bar on stderr if that is a terminal.
 
     Raises:
@@ -102,14 +99,13 @@ def fit_table(
     require_temper(temper, method)
     require_dependence(dependence, method, temper)
     if isinstance(source, TableSchema):
-        if not (target is weight is checkpoint is None and likelihoods is AUTO):
+        if not (target is weight is None and likelihoods is AUTO):
             raise DataError("a schema has its target, likelihoods and weight, and no rows are read: leave these out")
         described = source.require(statistics)
     elif where is not None:
-        if where != "engine" or statistics is not None or checkpoint is not None or dependence:
+        if where != "engine" or statistics is not None or dependence:
             raise DataError(
-                f"where is 'engine' or None, got {where!r}; in an engine there are no statistics, no checkpoint and no "
-                "dependence"
+                f"where is 'engine' or None, got {where!r}; in an engine there are no statistics and no dependence"
             )
         found, queries = describe_query(source, target, likelihoods, weight, sample)
         described, statistics = found.description, count_query(found, queries)
@@ -123,7 +119,7 @@ def fit_table(
     else:
         opened = open_table(source)
         with progress(f"describing {opened.title}", 1.0, wanted=progress_bar) as advance:
-            counted = checkpoint is weight is None and not (temper or (method == "default" and temper is None))
+            counted = weight is None and not (temper or (method == "default" and temper is None))
             described = describe(opened, target, likelihoods, advance, in_python, weight, counted=counted)
     unlabelled = described.num_unlabelled
     if unlabelled:
@@ -133,7 +129,7 @@ def fit_table(
         warn(warning)
     params: dict[str, Any] = {"method": method, "class_prior": class_prior, "smoothing": smoothing, "temper": temper}
     params |= {"dependence": dependence, "random_state": random_state, "num_samples": num_samples}
-    return fit_described(described, statistics, checkpoint=checkpoint, progress_bar=progress_bar, **params)
+    return fit_described(described, statistics, progress_bar=progress_bar, **params)
 
 
 fit_file = fit_table
@@ -144,7 +140,6 @@ def fit_described(
     described: Description,
     counted: ModelStatistics | None = None,
     *,
-    checkpoint: str | os.PathLike[str] | None = None,
     progress_bar: bool = True,
     **params: Any,
 ) -> NaiveBayesClassifier:
@@ -153,12 +148,11 @@ def fit_described(
     Args:
         described: The description of the table.
         counted: The statistics of its rows in all views, if they have been counted.
-        checkpoint: A file from which the same call resumes when it is repeated, as for ``stream``.
         progress_bar: Whether to show a progress bar on stderr.
         **params: Parameters of the classifier other than ``likelihoods``, which are those that the user has chosen.
 
     Raises:
-        StreamError: if a block does not fit the description; the rows counted before stay in the checkpoint.
+        StreamError: if a block does not fit the description.
     """
     schema, classes = described.schema, np.array(described.classes)
     classifier = NaiveBayesClassifier(described.chosen or AUTO, **params)
@@ -169,7 +163,7 @@ def fit_described(
     if counted is None and described.counts and described.counts.has(planned.model, schema.used):
         statistics = _count_values(described, planned.model)
     elif counted is None:
-        how = {"num_classes": len(classes), "checkpoint": checkpoint, "progress_bar": progress_bar}
+        how = {"num_classes": len(classes), "progress_bar": progress_bar}
         statistics = count(planned.model, described, **how)
     else:
         blocks = {name: _of_model(block, planned.model.families[name]) for name, block in counted.blocks.items()}

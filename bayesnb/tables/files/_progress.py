@@ -1,6 +1,6 @@
 """How far long work has come: a progress bar on a terminal, and messages of the logger `bayesnb`, which has no handler.
 
-``logging.basicConfig(level="INFO")`` shows them: the rows so far, their rate, checkpoints, and what is read again.
+``logging.basicConfig(level="INFO")`` shows them: the rows so far, their rate, and what is read again.
 """
 
 from __future__ import annotations
@@ -21,22 +21,21 @@ logger = logging.getLogger("bayesnb")
 
 
 @contextmanager
-def progress(work: str, total: float | None, *, wanted: bool, rows: int = 0, unit: str = "rows") -> Iterator[Advance]:
+def progress(work: str, total: float | None, *, wanted: bool, unit: str = "rows") -> Iterator[Advance]:
     """Show a progress bar on stderr if that is a terminal, log the progress, and yield the function that advances both.
 
     Args:
         work: What is done, such as `counting 'clicks.csv'`.
         total: The last value of the progress; None if it is unknown.
         wanted: Whether to show a progress bar.
-        rows: The number of rows that earlier work has read.
         unit: What is counted instead of rows.
     """
     begun = last = time.monotonic()
-    first = rows
+    rows = 0
 
     def say(how: str) -> None:
         passed = max(time.monotonic() - begun, 1e-9)
-        logger.info(f"{work}: {rows:,} {unit} in {passed:.1f} s, {(rows - first) / passed:,.0f} {unit}/s{how}")
+        logger.info(f"{work}: {rows:,} {unit} in {passed:.1f} s, {rows / passed:,.0f} {unit}/s{how}")
 
     def advance(done: float, now: int) -> None:
         nonlocal rows, last

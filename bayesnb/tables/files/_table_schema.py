@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
@@ -78,7 +77,7 @@ class TableSchema:
         weight = f"weight of {max((*self.asked.names, self.asked.target), key=len)}"  # which no column can be called
         rows = self.sample.weighted(weight)
         file = KeptFile([row_batch(rows, 0, 1.0)], rows.schema)
-        source = Source("the table", "table", rows.schema, [Part("the table", "", 0, lambda: file)])
+        source = Source("the table", "table", rows.schema, [Part("the table", 0, lambda: file)])
         return replace(decide(source, self.asked, self.summaries, in_python), weight=weight)
 
     @cached_property
@@ -108,21 +107,18 @@ class TableSchema:
         found = sufficient_statistics(self.model, self.description.empty(), empty, classes=classes)
         return replace(found, schema=self.key)
 
-    def count(
-        self, part: Any, *, checkpoint: str | os.PathLike[str] | None = None, progress_bar: bool = True
-    ) -> ModelStatistics:
+    def count(self, part: Any, *, progress_bar: bool = True) -> ModelStatistics:
         """The statistics of a part of the table, for ``nb.merge`` and then ``nb.fit_table(schema, statistics=...)``.
 
         Args:
             part: Any source of ``nb.fit_table``; it may have no rows.
-            checkpoint: A file from which the same call resumes when it is repeated, as for ``nb.stream``.
             progress_bar: Whether to show a progress bar on stderr if that is a terminal.
 
         Raises:
             ValueError: naming the row, for a class or a category that the schema does not have.
         """
         described = replace(self.description, source=open_table(part), weight=self.asked.weight, key=self.key)
-        how: dict[str, Any] = {"checkpoint": checkpoint, "progress_bar": progress_bar, "none": self.no_rows}
+        how: dict[str, Any] = {"progress_bar": progress_bar, "none": self.no_rows}
         found = count(self.model, described, num_classes=len(described.classes), **how)
         return replace(found.named(described.classes), schema=self.key)
 

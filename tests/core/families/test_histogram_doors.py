@@ -71,20 +71,6 @@ def test_streams_have_the_edges_of_all_rows_if_they_are_few(model, rows):
     laws.equal(nb.stream(given, iter(parts), num_classes=K), nb.sufficient_statistics(given, X, y), rtol=1e-12)
 
 
-def test_a_stopped_stream_goes_on_with_its_edges(model, rows, tmp_path):
-    X, y = rows
-    parts = [(X[:40], y[:40]), (X[40:60], y[40:60]), (X[60:], y[60:])]
-
-    def stopped():
-        yield from parts[:2]
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        nb.stream(model, stopped(), num_classes=K, checkpoint=tmp_path / "at")
-    resumed = nb.stream(model, iter(parts), num_classes=K, checkpoint=tmp_path / "at")
-    laws.equal(resumed, nb.stream(model, iter(parts), num_classes=K), rtol=1e-12)
-
-
 def test_it_is_drawn(model, rows, key):
     X, y = rows
     post = nb.fit_posterior(model, X, y)

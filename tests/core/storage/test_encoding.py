@@ -99,6 +99,6 @@ def test_numbers_of_other_kinds_are_the_machines_own(dtype, tmp_path):
     ],
 )
 def test_a_header_that_is_no_result_is_refused(code, tmp_path):
-    tensors.write(tmp_path / "fit", {"format": "bayesnb result 2", "result": code}, {"0": np.ones(2)})
+    (tmp_path / "fit").write_bytes(tensors.to_bytes({"format": "bayesnb result 2", "result": code}, {"0": np.ones(2)}))
     with pytest.raises(nb.StorageError, match="does not contain a valid bayesnb result"):
         nb.load(tmp_path / "fit")

@@ -45,7 +45,7 @@ def test_other_formats_are_named(tmp_path):
     advised = {"result 1": "write it again", "result 3": "update bayesnb", "stream 2": "a file that nb.save wrote"}
     for name, advice in advised.items():
         written = f"bayesnb {name}"
-        tensors.write(tmp_path / "fit", {"format": written, "result": None}, {})
+        (tmp_path / "fit").write_bytes(tensors.to_bytes({"format": written, "result": None}, {}))
         with pytest.raises(nb.StorageError, match=f"has the format '{written}' .*{advice}"):
             nb.load(tmp_path / "fit")
 

@@ -36,7 +36,6 @@ def test_what_is_no_regular_file_is_refused_and_stays(tmp_path):
         for use in (
             lambda path: nb.save(MODEL, path),
             nb.load,
-            lambda path: nb.stream(MODEL, iter([(X, Y)]), checkpoint=path),
         ):
             with pytest.raises(ValueError, match=f"{name}'.*it is {kind}, expected a regular file"):
                 use(path)
@@ -51,7 +50,6 @@ def test_the_command_line_refuses_it_before_the_work(tmp_path, monkeypatch):
     for args in (
         ["fit", "nowhere.csv", "--save", "/dev/null"],
         ["fit", "nowhere.csv", "--save", "null"],
-        ["fit", "nowhere.csv", "--save", "m", "--checkpoint", "pipe.csv"],
         ["predict", "nowhere", "nowhere.csv", "--out", "pipe.csv"],
         ["predict", "pipe.csv", "nowhere.csv"],
     ):

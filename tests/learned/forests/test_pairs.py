@@ -32,21 +32,6 @@ def test_pairs_stream_in_one_pass(fit, size):
     assert_allclose(again.edge_probs, fit.edge_probs, atol=1e-9)
 
 
-def test_an_interrupted_stream_of_pairs_resumes(fit, tmp_path):
-    def until(stop):
-        for at in range(0, N, 40):
-            if at == stop:
-                raise KeyboardInterrupt
-            yield part(slice(at, at + 40)), Y[at : at + 40]
-
-    model, options = MODEL.resolve(X, Y), {"num_classes": K, "checkpoint": tmp_path / "at"}
-    with pytest.raises(KeyboardInterrupt):
-        nb.stream(model, until(80), pairs=True, **options)
-    laws.equal(nb.stream(model, until(None), pairs=True, **options), fit.statistics, rtol=1e-9)
-    with pytest.raises(nb.StreamError, match="is of another model"):
-        nb.stream(model, until(None), **options)
-
-
 def test_parts_merge_and_stream_and_come_back_from_files(problem, tmp_path):
     prior, X = problem
     fit = nb.fit_forests(prior, X, children.Y)

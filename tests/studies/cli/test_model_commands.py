@@ -165,13 +165,6 @@ def test_parts_without_dependence_have_intervals():
     assert "dependence" not in result.stdout
 
 
-def test_a_stopped_run_goes_on():
-    fitted("--checkpoint", "run.ckpt")
-    before = nb.load("m.model").class_count_
-    fitted("--checkpoint", "run.ckpt")
-    assert_array_equal(nb.load("m.model").class_count_, before)
-
-
 @pytest.mark.parametrize(
     ("args", "words"),
     [
@@ -201,8 +194,6 @@ def test_a_stopped_run_goes_on():
         (["predict", "m.model", "good.csv", "--keep", "lable"], "keep names the column 'lable', which 'good.csv' does"),
         (["explain", "m.model", "good.csv", "--row", "41"], "has 40 rows, so there is no row 41"),
         (["explain", "m.model", "narrow.csv", "--row", "1"], "the rows have no column 'height'"),
-        (["fit", "good.csv", "--save", "m", "--checkpoint", "good.csv"], "'good.csv' is already used by this command"),
-        (["fit", "good.csv", "--save", "m", "--checkpoint", "m"], "'m' is already used by this command"),
         (["explain", "m.model", "good.csv", "--row", "0"], "0 is not in the range"),
         (["explain", "m.model", "good.csv", "--row", "1", "--against", "c"], "there is no class 'c'"),
         (

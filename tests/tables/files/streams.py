@@ -4,10 +4,6 @@ import jax
 import numpy as np
 from numpy.testing import assert_allclose
 
-import bayesnb as nb
-from bayesnb.compute.arrays import _limits as limits
-from bayesnb.tables.files import _counting as counting
-
 
 def blocks_of(X, y, size, weight=None):
     """The rows in blocks of this size."""
@@ -40,17 +36,3 @@ def random_blocks(number):
     for index in range(number):
         rng = np.random.default_rng(index)
         yield rng.normal(index, 1.0, (50, 3)), rng.integers(0, 2, 50)
-
-
-def stop_after(monkeypatch, batches):
-    """Lets so many blocks be counted, and keeps each."""
-    left = iter(range(batches))
-    compute = nb.sufficient_statistics
-
-    def counted(*args, **keywords):
-        if next(left, None) is None:
-            raise Stop
-        return compute(*args, **keywords)
-
-    monkeypatch.setattr(counting, "sufficient_statistics", counted)
-    monkeypatch.setattr(limits, "CHECKPOINT_SECONDS", -1.0)

@@ -1,7 +1,11 @@
 """Streams of numpy blocks: the statistics are those of all rows at once, whatever the blocks."""
 
+import os
+import signal
+import subprocess
 import sys
 import tracemalloc
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +16,9 @@ import bayesnb as nb
 from bayesnb.tables.files._counting import stream
 from bayesnb.tables.files.sources._source import StreamError
 from tests import cases
-from tests.tables.files.streams import assert_same, blocks_of
+from tests.tables.files.streams import assert_same, blocks_of, random_blocks
+
+ROOT = Path(nb.__file__).parents[1]
 
 
 def three_blocks():
@@ -163,3 +169,36 @@ def test_the_number_of_classes_of_the_model_stands():
     model, blocks = three_blocks()
     with pytest.raises(ValueError, match="the same everywhere"):
         stream(model, blocks, num_classes=3)
+
+
+# parts that are saved as they are counted, docs/how_to/where_is_your_data.md
+
+SAVE = """
+import sys, time
+from pathlib import Path
+import bayesnb as nb
+from tests.tables.files.streams import random_blocks
+for number, (X, y) in enumerate(random_blocks(10**6)):
+    if not (saved := Path(sys.argv[1]) / f"{number}.bayesnb").exists():
+        nb.save(nb.sufficient_statistics(nb.NaiveBayes(nb.Normal()), X, y, num_classes=2), saved)
+        print("counted", flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_count_that_is_killed_goes_on_from_its_saved_parts(tmp_path):
+    """kill -9 at any moment, twice, also while a part is written."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
+    for _ in range(2):
+        command = [sys.executable, "-c", SAVE, str(tmp_path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, pipesize=4096, cwd=ROOT, env=environment) as process:
+            for _ in range(4):
+                assert process.stdout.readline() == b"counted\n"
+            process.send_signal(signal.SIGKILL)
+        assert process.returncode == -signal.SIGKILL
+    there = {int(saved.stem): nb.load(saved) for saved in tmp_path.glob("*.bayesnb")}
+    assert sorted(there) == [*range(len(there))]
+    assert len(there) >= 8
+    X, y = (np.concatenate(parts) for parts in zip(*random_blocks(len(there)), strict=True))
+    whole = nb.sufficient_statistics(nb.NaiveBayes(nb.Normal()), X, y, num_classes=2)
+    assert_same(nb.merge(there), whole)

@@ -10,10 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.compute.arrays import _limits as limits
-from bayesnb.tables.files import _counting as counting
 from bayesnb.tables.files import _summarise_table as summarise_table
 from bayesnb.tables.files.sources._paths import open_data
-from tests.tables.files.streams import Stop, stop_after
 
 ROWS = 60
 
@@ -244,31 +242,6 @@ def test_of_a_large_file_the_powers_are_learned_on_the_rows_that_fit_takes(optio
     for name, power in large.learned_.powers.items():
         assert_allclose(power, fit.learned_.powers[name], rtol=1e-6)
     assert_allclose(large.predict_proba(frame), fit.predict_proba(frame), rtol=1e-6)
-
-
-def test_a_stopped_fit_goes_on_where_it_was(path, tmp_path, monkeypatch):
-    file = tmp_path / path.name
-    file.write_bytes(path.read_bytes())
-    monkeypatch.setattr(limits, "CSV_BLOCK_BYTES", 400)
-    monkeypatch.setattr(limits, "BATCH_BYTES", 8 * 6 * 10)
-    monkeypatch.setattr(limits, "KEPT_BYTES", 0)
-    options = {"likelihoods": {"name": "skip"}, "temper": False}
-    whole = nb.fit_file(file, **options)
-    with monkeypatch.context() as changed:
-        stop_after(changed, 2)
-        with pytest.raises(Stop):
-            nb.fit_file(file, **options, checkpoint=tmp_path / "run")
-    with monkeypatch.context() as changed:
-        stop_after(changed, 100)
-        changed.setattr(counting, "merge", lambda *parts: counted.append(parts) or nb.merge(*parts))
-        counted = []
-        again = nb.fit_file(file, **options, checkpoint=tmp_path / "run")
-    assert 0 < len(counted) <= 6  # the first two batches are not counted again
-    jax.tree.map(assert_array_equal, again.statistics_, whole.statistics_)
-    turned = mixed()[::-1]
-    turned.to_csv(file, index=False) if file.suffix == ".csv" else turned.to_parquet(file, index=False)
-    with pytest.raises(nb.StreamError, match="is of other files"):
-        nb.fit_file(file, "bought", **options, checkpoint=tmp_path / "run")
 
 
 def test_cells_of_rows_without_a_class_do_not_matter(tmp_path):

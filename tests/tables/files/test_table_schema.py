@@ -15,7 +15,7 @@ from bayesnb.compute.arrays import _limits as limits
 from bayesnb.tables.files import _table_schema as table_schema
 from bayesnb.tables.files._table_schema import describe_table, no_rows
 from tests import cases
-from tests.tables.files.streams import Stop, assert_same, stop_after
+from tests.tables.files.streams import assert_same
 
 ROWS = 240
 
@@ -157,26 +157,6 @@ def test_a_stream_that_is_read_once_may_have_any_size(monkeypatch):
     table = pa.Table.from_pandas(frame(), preserve_index=False)
     schema = describe_table(table.to_reader(50), "kind")
     assert_same(schema.count(table.to_reader(50)), schema.count(frame()))
-
-
-def test_a_count_that_was_stopped_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(limits, "BATCH_BYTES", 8 * 6 * 30)
-    schema = describe_table(frame(), "kind")
-    whole = schema.count(frame())
-    with monkeypatch.context() as changed:
-        stop_after(changed, 3)
-        with pytest.raises(Stop):
-            schema.count(frame(), checkpoint=tmp_path / "run")
-    jax.tree.map(assert_array_equal, schema.count(frame(), checkpoint=tmp_path / "run"), whole)
-
-
-def test_a_checkpoint_is_of_one_schema(tmp_path):
-    """Though columns, categories and classes are the same, and only the edges of bins are not."""
-    schema, other = describe_table(frame(), "kind"), describe_table(frame(200, seed=9), "kind")
-    schema.count(frame(), checkpoint=tmp_path / "run")
-    assert schema.description.description() == other.description.description()
-    with pytest.raises(nb.StreamError, match="is of another source: schema"):
-        other.count(frame(), checkpoint=tmp_path / "run")
 
 
 # what does not fit

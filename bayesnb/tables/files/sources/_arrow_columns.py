@@ -14,7 +14,6 @@ from pyarrow import types
 
 from bayesnb.core.rows._labelled_rows import Specification
 from bayesnb.tables.files.sources._source import (
-    Position,
     RowBatch,
     RowBlock,
     Source,
@@ -37,7 +36,6 @@ class EncodedRows(ABC):
     """
 
     source: Source
-    final = False  # a folder may get new files
 
     @property
     @abstractmethod
@@ -55,16 +53,8 @@ class EncodedRows(ABC):
         return sum(part.size for part in self.source.parts) or None
 
     @abstractmethod
-    def description(self) -> Any:
-        """What a checkpoint must match to be valid, as JSON."""
-
-    @abstractmethod
     def find_classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, list[Any] | None]:
         """K, and the labels that 0..K-1 encode (None if they are integers), given what the user declared."""
-
-    @abstractmethod
-    def empty(self) -> Any:
-        """X without rows."""
 
     def labelled(self, batch: RowBatch) -> RowBatch:
         """The rows that count."""
@@ -74,36 +64,27 @@ class EncodedRows(ABC):
     def encode(self, rows: pa.RecordBatch, classes: Sequence[Any] | None) -> tuple[Any, Array, Array | None]:
         """X, y and weights of rows that count."""
 
-    def read(self, position: Position) -> Any:
-        """Marks that change if the parts before this position change, as JSON."""
-        parts = self.source.parts[: position.done().part]
-        return [part.mark if isinstance(part.mark, str) else part.mark() for part in parts]
+    def blocks(self, classes: list[Any] | None) -> Generator[RowBlock]:
+        """The blocks."""
+        yield from read_ahead(self._blocks(classes))
 
-    def blocks(self, start: Position, classes: list[Any] | None) -> Generator[RowBlock]:
-        """The blocks after this position."""
-        yield from read_ahead(self._blocks(start, classes))
+    def _blocks(self, classes: list[Any] | None) -> Generator[RowBlock]:
+        done = 0.0
+        for part in self.source.parts:
+            with at(f"{part.name} cannot be read"):
+                for batch in part.batches(self.names, self.texts):
+                    labelled = self.labelled(batch)
+                    if not labelled.rows.num_rows:
+                        continue
 
-    def _blocks(self, start: Position, classes: list[Any] | None) -> Generator[RowBlock]:
-        done, num_rows = 0.0, start.rows
-        for index, part in enumerate(self.source.parts):
-            if index >= start.part:
-                first = start.row if index == start.part else 0
-                with at(f"{part.name} cannot be read"):
-                    for batch in part.batches(self.names, first, self.texts):
-                        labelled = self.labelled(batch)
-                        if not labelled.rows.num_rows:
-                            continue
+                    def encode(some: slice, rows: pa.RecordBatch = labelled.rows) -> Any:
+                        return self.encode(rows[some], classes)
 
-                        def encode(some: slice, rows: pa.RecordBatch = labelled.rows) -> Any:
-                            return self.encode(rows[some], classes)
-
-                        where = labelled.where(part.name)
-                        with at_row(part.name, labelled.rows.num_rows, encode, where):
-                            X, y, weight = encode(slice(None))
-                        num_rows += len(y)
-                        end = Position(index, batch.first + batch.rows.num_rows, num_rows)
-                        yield RowBlock(X, y, weight, part.name, end, done + batch.done * part.size, where)
-                pa.default_memory_pool().release_unused()  # Arrow may keep the memory of finished parts
+                    where = labelled.where(part.name)
+                    with at_row(part.name, labelled.rows.num_rows, encode, where):
+                        X, y, weight = encode(slice(None))
+                    yield RowBlock(X, y, weight, part.name, done + batch.done * part.size, where)
+            pa.default_memory_pool().release_unused()  # Arrow may keep the memory of finished parts
             done += part.size
 
 
@@ -176,9 +157,6 @@ class ColumnChoice(EncodedRows):
     def texts(self) -> list[str]:
         return [self.label] if self.text else []
 
-    def description(self) -> Any:
-        return {"columns": self.lists, "label": self.label, "weight": self.weight}
-
     def find_classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, list[Any] | None]:
         if classes is not None:
             return len(classes), classes
@@ -204,9 +182,6 @@ class ColumnChoice(EncodedRows):
         if num_classes is not None and num_classes < len(found):
             raise StreamError(f"column {self.label!r} holds {len(found)} labels, num_classes is {num_classes}")
         return num_classes or max(len(found), 1), sorted(found)
-
-    def empty(self) -> Any:
-        return self._arrays(lambda names: np.zeros((0, len(names))))
 
     def encode(self, rows: pa.RecordBatch, classes: Sequence[Any] | None) -> tuple[Any, Array, Array | None]:
         """X, y and weights of a batch: null features are NaN; ValueError for a label that is null or unknown.

@@ -103,8 +103,8 @@ class CsvFile:
         if numbers and len(numbers) != len(self.names) - 1:
             self.warnings = (f"the header names a column '{numbers[0]}'; is the header line missing?",)
 
-    def batches(self, names: Sequence[str], start: int = 0, texts: Collection[str] = ()) -> Iterator[RowBatch]:
-        """Yield the named columns of all rows, from the first on, since the place of row ``start`` is unknown.
+    def batches(self, names: Sequence[str], texts: Collection[str] = ()) -> Iterator[RowBatch]:
+        """Yield the named columns of all rows.
 
         A column is text if it is one of ``texts``, which may grow while batches are read, or if a cell of this batch or
         one before is not an exact number; otherwise it is numbers.
@@ -113,7 +113,6 @@ class CsvFile:
             DataError: naming the line, after the batches before it, if a row is not as wide as the header, or quotes do
                 not enclose a whole cell.
         """
-        del start
         first, line, rest, size = 0, self._line, b"", max(self.path.stat().st_size, 1)
         found = set[str]()  # columns of text so far; to read one as numbers and again as text would take long
         with in_sentences(self.path), _open_content(self.path) as (file, content):

@@ -44,8 +44,8 @@ class ParquetFile:
                 self.schema: pa.Schema = file.schema_arrow
                 self.num_rows: int = file.metadata.num_rows
 
-    def batches(self, names: Sequence[str], start: int = 0, texts: Collection[str] = ()) -> Iterator[RowBatch]:
-        """Yield the named columns from the row group of row ``start`` on; batches begin at the same rows for any start.
+    def batches(self, names: Sequence[str], texts: Collection[str] = ()) -> Iterator[RowBatch]:
+        """Yield the named columns of all rows.
 
         Row groups are read a batch at a time: Arrow's scanner would hold several whole row groups in memory.
 
@@ -56,9 +56,7 @@ class ParquetFile:
         size = rows_in_batch(names)
         strings = [name for name in names if pa.types.is_string(self.schema.field(name).type)]
         with in_sentences(self.path, "Parquet"), self._open(strings) as file:
-            for groups, first, last in _row_groups(file.metadata, size):
-                if last <= start:
-                    continue
+            for groups, first in _row_groups(file.metadata, size):
                 place = f"'{self.path}', row group {groups[0]}"
                 place = place if len(groups) == 1 else f"{place} to {groups[-1]}"
                 try:
@@ -84,16 +82,16 @@ def rows_in_batch(names: Sequence[str]) -> int:
     return max(limits.BATCH_BYTES // (8 * max(len(names), 1)), 1)
 
 
-def _row_groups(metadata: pq.FileMetaData, size: int) -> Iterator[tuple[list[int], int, int]]:
-    """Row groups to read together, combined up to ``size`` rows, with their first row and the row after their last."""
+def _row_groups(metadata: pq.FileMetaData, size: int) -> Iterator[tuple[list[int], int]]:
+    """Row groups to read together, combined up to ``size`` rows, with their first row."""
     groups: list[int] = []
     first = last = 0
     for group in range(metadata.num_row_groups):
         num_rows = metadata.row_group(group).num_rows
         if groups and last + num_rows - first > size:
-            yield groups, first, last
+            yield groups, first
             groups, first = [], last
         groups.append(group)
         last += num_rows
     if groups:
-        yield groups, first, last
+        yield groups, first

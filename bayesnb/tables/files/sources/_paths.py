@@ -36,8 +36,8 @@ class KeptFile:
     kept: Sequence[RowBatch]
     schema: pa.Schema
 
-    def batches(self, names: Sequence[str], start: int = 0, texts: Collection[str] = ()) -> Iterator[RowBatch]:
-        del start, texts
+    def batches(self, names: Sequence[str], texts: Collection[str] = ()) -> Iterator[RowBatch]:
+        del texts
         for batch in self.kept:
             yield replace(batch, rows=batch.rows.select(list(names)))
 
@@ -81,7 +81,7 @@ def of_frame(name: str, frame: pd.DataFrame) -> Source:
     """A data frame in memory; whole numbers that float64 would round are text."""
     rows = plain_rows(pa.RecordBatch.from_pandas(frame, preserve_index=False))
     file = KeptFile([row_batch(rows, 0, 1.0)], rows.schema)
-    return Source(name, name, rows.schema, [Part(f"'{name}'", f"{rows.num_rows} rows", rows.num_rows, lambda: file)])
+    return Source(name, name, rows.schema, [Part(f"'{name}'", rows.num_rows, lambda: file)])
 
 
 def _built_in(name: str) -> Any:
@@ -117,20 +117,16 @@ def as_pandas(batch: RowBatch) -> pd.DataFrame:
 
 def _file_part(file: Path, opener: Callable[[Path], Any], keys: Mapping[str, pa.Scalar]) -> Part:
     """A file at a path of this machine as a part of a source; when it has changed since, it is not opened."""
-    mark = _mark(file)
+    before = file.stat()
 
     def open_unchanged() -> Any:
         with in_sentences(file):
-            if _mark(file) != mark:
+            now = file.stat()
+            if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
                 raise DataError(f"'{file}' has changed while the files were read: read them when all are written")
         return opener(file)
 
-    return Part(f"'{file}'", mark, file.stat().st_size, open_unchanged, keys)
-
-
-def _mark(file: Path) -> str:
-    info = file.stat()
-    return f"{file.name} of {info.st_size} bytes, {info.st_mtime_ns}"
+    return Part(f"'{file}'", before.st_size, open_unchanged, keys)
 
 
 def _files_of(path: Path) -> list[Path]:

@@ -79,11 +79,6 @@ class RowBatch:
         """Whether each cell of a column [N] is there."""
         return ~pc.is_null(self.rows[name], nan_is_null=True).to_numpy(zero_copy_only=False)
 
-    def drop(self, num_rows: int) -> RowBatch:
-        """The same batch without its first rows."""
-        rows, first = self.rows.slice(num_rows), self.first + num_rows
-        return replace(self, rows=rows, first=first, numbers=lambda: self.numbers()[num_rows:])
-
     def keep(self, kept: Array) -> RowBatch:
         """The same batch with those rows alone for which ``kept`` [N] is true."""
         if kept.all():
@@ -160,24 +155,8 @@ def require_columns(place: str, found: Sequence[str], names: Sequence[str]) -> N
         raise DataError(f"{place} has {has} '{odd}'{closest(odd, found) or f'; its columns are {listing(found)}'}")
 
 
-class Position(NamedTuple):
-    """How far a source has been read.
-
-    ``part`` is the number of finished files, or blocks of an iterator; ``row`` the number of rows read from the next
-    file; ``rows`` the total number of rows counted.
-    """
-
-    part: int = 0
-    row: int = 0
-    rows: int = 0
-
-    def done(self) -> Position:
-        """This position after the current part has ended."""
-        return Position(self.part + (self.row > 0), 0, self.rows)
-
-
 class RowBlock(NamedTuple):
-    """Rows for ``sufficient_statistics``, their ``place`` for error messages, and ``end``, the position after them.
+    """Rows for ``sufficient_statistics``, and their ``place`` for error messages.
 
     ``done`` is the progress after these rows, in the source's own unit; ``where`` gives the place of one of these rows.
     """
@@ -186,7 +165,6 @@ class RowBlock(NamedTuple):
     y: Any
     weight: Any
     place: str
-    end: Position
     done: float
     where: Where | None = None
 
@@ -258,11 +236,8 @@ class File(Protocol):
     def schema(self) -> pa.Schema:
         """Its columns and their types."""
 
-    def batches(self, names: Sequence[str], start: int = 0, texts: Collection[str] = ()) -> Iterator[RowBatch]:
-        """The named columns from row ``start`` or an earlier one on; batches begin at the same rows for any start.
-
-        ``texts`` are the columns to be read as text where the file has no types.
-        """
+    def batches(self, names: Sequence[str], texts: Collection[str] = ()) -> Iterator[RowBatch]:
+        """The named columns; ``texts`` are those to be read as text where the file has no types."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +246,6 @@ class Part:
 
     Attributes:
         name: Its name in messages.
-        mark: A text that changes if the part does; a function where it takes a look at the rows.
         size: Its size, in bytes or rows; 0 if unknown.
         open: Opens it.
         keys: Columns of one value, from the names of folders.
@@ -279,25 +253,22 @@ class Part:
     """
 
     name: str
-    mark: str | Callable[[], str]
     size: float
     open: Callable[[], File]
     keys: Mapping[str, pa.Scalar] = field(default_factory=dict)
     again: bool = True
 
-    def batches(self, names: Sequence[str], start: int = 0, texts: Collection[str] = ()) -> Iterator[RowBatch]:
-        """The named columns from row ``start`` on."""
+    def batches(self, names: Sequence[str], texts: Collection[str] = ()) -> Iterator[RowBatch]:
+        """The named columns."""
         file = self.open()
         own = [name for name in file.schema.names if name not in self.keys]
         require_columns(self.name, [*own, *self.keys], names)
-        for batch in file.batches([name for name in names if name not in self.keys], start, texts):
-            left = batch.drop(min(max(start - batch.first, 0), batch.rows.num_rows))
-            left = replace(left, rows=plain_rows(left.rows, texts))
+        for batch in file.batches([name for name in names if name not in self.keys], texts):
+            rows = plain_rows(batch.rows, texts)
             for name in self.keys.keys() & {*names}:
-                key = pa.repeat(self.keys[name], left.rows.num_rows)
-                left = replace(left, rows=left.rows.append_column(name, key))
-            if left.rows.num_rows:
-                yield left
+                rows = rows.append_column(name, pa.repeat(self.keys[name], rows.num_rows))
+            if rows.num_rows:
+                yield replace(batch, rows=rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,7 +307,7 @@ class Source:
         """
         given, before, total = False, 0.0, sum(part.size for part in self.parts) or 1.0
         for part in self.parts:
-            for batch in part.batches(names, texts=texts):
+            for batch in part.batches(names, texts):
                 given, done = True, (before + batch.done * part.size) / total
                 yield replace(batch, part=part, done=done) if len(self.parts) > 1 else batch
             before += part.size

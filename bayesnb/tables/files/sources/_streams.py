@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import jax
-import numpy as np
 import pyarrow.csv
 
 from bayesnb.compute.arrays._memory import require_computed
-from bayesnb.compute.arrays._placement import as_numpy, fill_masked
+from bayesnb.compute.arrays._placement import as_numpy
 from bayesnb.compute.arrays._typing import ObservedRows
 from bayesnb.core.rows._labelled_rows import Specification
 from bayesnb.tables.files.sources._arrow_columns import ColumnChoice, EncodedRows
 from bayesnb.tables.files.sources._csv import MISSING
 from bayesnb.tables.files.sources._paths import open_data
-from bayesnb.tables.files.sources._source import Position, RowBlock, StreamError, at
+from bayesnb.tables.files.sources._source import RowBlock, StreamError, at
 from bayesnb.tables.files.sources._tables import open_rows
 
 NULLS = MISSING | {*pyarrow.csv.ConvertOptions().null_values}
@@ -29,12 +27,10 @@ NULLS = MISSING | {*pyarrow.csv.ConvertOptions().null_values}
 class ArrayBlocks:
     """A source made of an iterable of array blocks (X, y) or (X, y, sample_weight); it can be read only once.
 
-    Every source yields the same blocks in the same order each time that it is read. ``total`` is the last value of
-    ``RowBlock.done``, if known; ``final`` tells whether a source that was read to its end stays finished.
+    ``total`` is the last value of ``RowBlock.done``, if known.
     """
 
     total: float | None = None
-    final = True
 
     def __init__(self, source: Iterable[Any]) -> None:
         self._blocks: Iterator[tuple[int, Any]] = enumerate(source)
@@ -44,23 +40,6 @@ class ArrayBlocks:
         self._first = _as_block(index, first)
         self._blocks = chain([(index, first)], self._blocks)
 
-    def description(self) -> Any:
-        """What a checkpoint must match to be valid, as JSON: columns, label, or the first rows."""
-        digest = hashlib.blake2b(digest_size=16)
-        for array in jax.tree.leaves(self._first):
-            head = array[:256]  # the first rows stand for the block
-            head = head.toarray() if hasattr(head, "toarray") else np.ascontiguousarray(fill_masked(head))
-            digest.update(f"{array.shape} {head.dtype}".encode() + head.tobytes())
-        return {"blocks": digest.hexdigest()}
-
-    def read(self, position: Position) -> Any:
-        """Marks that change if the parts before this position change, as JSON."""
-        del position  # nothing is read again: ``blocks`` checks the blocks, as far as it can, as they arrive
-
-    def empty(self) -> Any:
-        """X without rows."""
-        return jax.tree.map(lambda x: x[:0], self._first[0])
-
     def find_classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, list[Any] | None]:
         """K, and the labels that 0..K-1 encode (None if they are integers), given what the user declared."""
         y = self._first[1]
@@ -68,22 +47,11 @@ class ArrayBlocks:
             raise StreamError("blocks cannot be read twice to find the classes: declare their number, num_classes=K")
         return num_classes or y.shape[1], classes
 
-    def blocks(self, start: Position, classes: list[Any] | None) -> Generator[RowBlock]:
-        """The blocks after this position."""
+    def blocks(self, classes: list[Any] | None) -> Generator[RowBlock]:
+        """The blocks."""
         del classes
-        blocks = self._check_blocks()
-        before = [len(y) for _, y, _ in islice(blocks, start.part)]
-        if len(before) < start.part:
-            raise StreamError(f"the source ends after {len(before)} blocks, the checkpoint has counted {start.part}")
-        rows = sum(before)
-        if rows != start.rows:
-            raise StreamError(
-                f"the first {start.part} blocks have {rows:,} rows, the checkpoint has counted {start.rows:,} in them: "
-                "an iterator must give the same blocks again"
-            )
-        for index, (X, y, weight) in enumerate(blocks, start.part):
-            rows += len(y)
-            yield RowBlock(X, y, weight, f"block {index}", Position(index + 1, 0, rows), index + 1)
+        for index, (X, y, weight) in enumerate(self._check_blocks()):
+            yield RowBlock(X, y, weight, f"block {index}", index + 1)
 
     def _check_blocks(self) -> Iterator[tuple[Any, Any, Any]]:
         """The blocks as numpy arrays; StreamError if one has other columns than the first."""

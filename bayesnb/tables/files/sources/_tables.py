@@ -6,7 +6,6 @@ once.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
@@ -27,9 +26,6 @@ from bayesnb.tables.frames._series import DataError, as_frame, to_arrow
 
 READ_AHEAD = {"batch_readahead": 2, "fragment_readahead": 1}
 """What Arrow's scanner holds in memory."""
-
-HEAD = 256
-"""The first rows, which stand for a table in the mark of a checkpoint."""
 
 
 def _dask_tables(query: Any) -> Iterator[pa.Table]:
@@ -85,7 +81,6 @@ class ArrowStream:
         self._opener, self._again = opener, again
         self._ready = self._open([]) if schema is None else None
         self.schema: pa.Schema = schema if self._ready is None else self._ready[0].schema
-        self._head = _digest(self._ready[1]) if self._ready else ""
 
     def _open(self, names: Sequence[str]) -> tuple[pa.RecordBatchReader, list[pa.RecordBatch], Any]:
         """A reader, its first batch, if it has one, which comes before its others, and the cursor to close after it."""
@@ -103,15 +98,7 @@ class ArrowStream:
         except (OSError, pa.ArrowException) as error:
             raise DataError(f"the stream cannot be read: {words_of(error)}") from error
 
-    def mark(self) -> str:
-        """The columns and the first rows."""
-        if not self._head:
-            reader, first, cursor = self._open(self.schema.names)
-            with cursor, reader:
-                self._head = _digest(first)
-        return f"{self.schema}, {self._head}"
-
-    def batches(self, names: Sequence[str], start: int = 0, texts: Collection[str] = ()) -> Iterator[RowBatch]:
+    def batches(self, names: Sequence[str], texts: Collection[str] = ()) -> Iterator[RowBatch]:
         del texts
         if self._ready is None and not self._again:
             raise DataError(
@@ -129,8 +116,6 @@ class ArrowStream:
                         first += some.num_rows
             except (OSError, pa.ArrowException) as error:
                 raise DataError(f"the stream cannot be read after row {first:,}: {words_of(error)}") from error
-        if first < start:
-            raise DataError(f"the stream ends after {first:,} rows, the checkpoint has counted {start:,}")
 
 
 def open_table(data: Any) -> Source:
@@ -204,7 +189,7 @@ def _of_stream(
     name: str, opener: Callable[[Any], Any], schema: pa.Schema | None = None, *, again: bool = True
 ) -> Source:
     stream = ArrowStream(opener, schema, again=again)
-    return Source(name, name, stream.schema, [Part(name, stream.mark, 0, lambda: stream, again=again)])
+    return Source(name, name, stream.schema, [Part(name, 0, lambda: stream, again=again)])
 
 
 def _fragment_part(fragment: ds.Fragment, name: str, schema: pa.Schema) -> Part:
@@ -215,23 +200,16 @@ def _fragment_part(fragment: ds.Fragment, name: str, schema: pa.Schema) -> Part:
         return ArrowStream(partial(_scan, fragment, schema=schema), schema)
 
     if not (isinstance(fragment, ds.FileFragment) and fragment.path):
-        num_rows = fragment.count_rows()
-        return Part(name, f"{num_rows} rows, {_digest([fragment.head(HEAD)])}", num_rows, scanned, keys)
+        return Part(name, fragment.count_rows(), scanned, keys)
     info = fragment.filesystem.get_file_info(fragment.path)
-    mark, name = f"{info.base_name} of {info.size} bytes, {info.mtime_ns}", f"'{fragment.path}'"
     parquet = isinstance(fragment, ds.ParquetFileFragment)
     opener: Any = partial(ParquetFile, fragment.path, fragment.open) if parquet else scanned
-    return Part(name, mark, info.size or 0, opener, keys)
+    return Part(f"'{fragment.path}'", info.size or 0, opener, keys)
 
 
 def _scan(rows: Any, names: Sequence[str], **options: Any) -> pa.RecordBatchReader:
     """The rows of a dataset or a fragment of one."""
     return rows.scanner(columns=names, batch_size=rows_in_batch(names), **READ_AHEAD, **options).to_reader()
-
-
-def _digest(first: Sequence[pa.RecordBatch | pa.Table]) -> str:
-    rows = [batch.slice(0, HEAD).to_pydict() for batch in first]
-    return hashlib.blake2b(repr(rows).encode(), digest_size=16).hexdigest()
 
 
 def _columns(query: Any, names: Sequence[str]) -> Any:

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 import bayesnb as nb
 from bayesnb.tables.files import _counting as counting
 from bayesnb.tables.files._counting import stream
-from bayesnb.tables.files.sources._source import Position, StreamError
+from bayesnb.tables.files.sources._source import StreamError
 from bayesnb.tables.files.sources._streams import open_source
 from tests.tables.files.stream_tables import (
     NORMAL,
@@ -196,9 +196,6 @@ def test_the_index_of_a_data_frame_is_no_feature(tmp_path):
     assert_same(stream(NORMAL, tmp_path / "frame.parquet", label="species"), whole())
 
 
-# what a checkpoint knows of the parts
-
-
 FEW = pa.table({"a": [1.0, 2.0, 3.0], "y": [0, 1, 1]})
 
 
@@ -209,12 +206,3 @@ def rows_of(source):
 def test_the_size_of_a_stream_is_unknown():
     assert rows_of(FEW).total == 3
     assert rows_of(FEW.to_reader()).total is None
-
-
-def test_the_marks_of_what_was_read():
-    both = rows_of([FEW, FEW.to_reader()])
-    assert both.read(Position(0, 0, 0)) == []
-    marks = both.read(Position(1, 1, 4))
-    assert len(marks) == 2
-    assert marks == rows_of([FEW, FEW.to_reader()]).read(Position(2, 0, 6))
-    assert marks != rows_of([FEW, FEW[1:].to_reader()]).read(Position(2, 0, 6))

@@ -1,13 +1,10 @@
 """Files that cannot be read to their end, and runs that are stopped: what came before stays, and is taken up again."""
 
-import jax
 import pytest
-from numpy.testing import assert_array_equal
 
 from bayesnb.tables.files._counting import stream
 from bayesnb.tables.files.sources._source import StreamError
-from tests.tables.files.stream_tables import FORMS, NORMAL, TABLE, K, pq, sources
-from tests.tables.files.streams import Stop, stop_after
+from tests.tables.files.stream_tables import NORMAL, TABLE, K, pq
 
 pytestmark = pytest.mark.usefixtures("small_batches")
 
@@ -53,19 +50,3 @@ def test_paths_that_hold_nothing(tmp_path):
     (tmp_path / "b.csv").write_text("a,label\n1,\n2,\n")
     with pytest.raises(StreamError, match=r"b\.csv', line 2: the label in column 'label' is missing"):
         stream(NORMAL, tmp_path / "b.csv", label="label")
-
-
-# checkpoints of files
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_files_are_taken_up_where_they_were_left(form, tmp_path, monkeypatch):
-    source = sources(TABLE, tmp_path)[form]
-    uninterrupted = stream(NORMAL, source, label="species")
-    for batches in (1, 4, 3):
-        with monkeypatch.context() as changed:
-            stop_after(changed, batches)
-            with pytest.raises(Stop):
-                stream(NORMAL, source, label="species", checkpoint=tmp_path / "run")
-    answer = stream(NORMAL, source, label="species", checkpoint=tmp_path / "run")
-    jax.tree.map(assert_array_equal, answer, uninterrupted)
