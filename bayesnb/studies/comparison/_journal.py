@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.compute.arrays._user_warnings import warn
-from bayesnb.core.storage._whole_file import lock_folder, whole_file
+from bayesnb.core.storage._whole_file import locked, whole_file
 from bayesnb.studies.comparison._designs import Design, Split
 from bayesnb.studies.comparison._scored_cells import Cell, Place
 from bayesnb.tables.frames._series import Array, DataError
@@ -211,7 +211,7 @@ def _hold(folder: Path) -> Iterator[None]:
     lock, host, alone, kernel = folder / LOCK, socket.gethostname(), True, True
     with ExitStack() as stack:
         try:
-            stack.enter_context(lock_folder(folder.resolve()))
+            stack.enter_context(locked(folder.resolve()))
         except BlockingIOError:
             alone = False
         except OSError:

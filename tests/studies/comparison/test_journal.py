@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from bayesnb.core.storage import _whole_file as files
 from bayesnb.studies.comparison import _journal as journals
 from bayesnb.studies.comparison._designs import Design, Split
 from bayesnb.studies.comparison._journal import Journal, read_study
 from bayesnb.studies.comparison._scored_cells import Cell, Place
-from bayesnb.tables.files import _whole_file as files
 from bayesnb.tables.frames._series import DataError
 
 ABOUT = {"seed": 0, "sets": {"s": {"design": "crossed", "sizes": [3]}}}
