@@ -142,13 +142,10 @@ class CsvFile:
         parse = partial(self._parse_as, raw)
         try:
             rows = parse(kinds)
-        except pa.ArrowInvalid:  # a cell is not a number
-            try:
-                rows = parse(dict.fromkeys(names, TEXT))
-            except pa.ArrowInvalid:  # a row is blank or not as wide as the header
-                self._require_rows(raw, line)
-                parse = partial(parse, handle=lambda _: "skip")
-                rows = parse(dict.fromkeys(names, TEXT))
+        except pa.ArrowInvalid:  # a cell is not a number, or a row is blank or not as wide as the header
+            self._require_rows(raw, line)
+            parse = partial(parse, handle=lambda _: "skip")
+            rows = parse(dict.fromkeys(names, TEXT))
         large = [name for name in names if _is_large(rows[name])]
         if large:
             texts = parse(dict.fromkeys(large, TEXT))
