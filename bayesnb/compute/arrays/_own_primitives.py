@@ -99,7 +99,8 @@ def with_host_body(host: Body, shapes: Callable[..., Sequence[Shape]]) -> Callab
             return [*device(*args)]
 
         def answers(*avals: Any) -> list[ShapedArray]:
-            return [ShapedArray(shape, jnp.result_type(*avals)) for shape in shapes(*(one.shape for one in avals))]
+            like = avals[0].update(dtype=jnp.result_type(*avals), weak_type=False)  # varies over the same mesh axes
+            return [like.update(shape=shape) for shape in shapes(*(one.shape for one in avals))]
 
         def batch(args: Sequence[Array], axes: Sequence[Any]) -> tuple[list[Array], list[int]]:
             size = next(x.shape[axis] for x, axis in zip(args, axes, strict=True) if axis is not None)

@@ -31,7 +31,6 @@ Array = Any
 """A numpy or a JAX array."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-T = TypeVar("T")
 
 
 def on_host(*trees: Any) -> bool:
@@ -210,10 +209,10 @@ def pad_rows(rows: Array, room: int | None = None) -> Array:
     return out
 
 
-def varying_as(tree: T, *data: Any) -> T:
+def varying_as(tree: Any, *data: Any) -> Any:
     """The arrays, varying over the axes of a ``shard_map`` over which ``data`` do, to begin a loop over data."""
     nothing = [jnp.atleast_1d(leaf)[:0].sum() for leaf in jax.tree.leaves(data)]  # a sum of none is 0, and varies
-    return cast(T, jax.tree.map(lambda a: a + sum(zero.astype(a.dtype) for zero in nothing), tree))
+    return jax.tree.map(lambda a: a + sum(zero.astype(a.dtype) for zero in nothing), tree)
 
 
 def promote_dtypes(function: Function) -> Function:

@@ -65,9 +65,8 @@ def log_partition_wishart(df: Array, scale: Array, seen: Array) -> Array:
     argument = 0.5 * (df[..., None] + 1.0 - j)
     used = j <= size[..., None]
     log_gamma = jnp.where(used, gammaln(jnp.where(used, argument, 1.0)), 0.0).sum(axis=-1)
-    log_det = log_determinant(factors(proper(scale, seen))[0])
     constant = 0.5 * size * df * jnp.log(2.0) + 0.25 * size * (size - 1) * jnp.log(jnp.pi)
-    return constant - 0.5 * df * log_det + log_gamma
+    return constant - 0.5 * df * log_determinant(factors(proper(scale, seen))[0]) + log_gamma
 
 
 def log_wishart_ratio(df: Array, more: Array, scale: Array, grown: Array, seen: Array) -> Array:
