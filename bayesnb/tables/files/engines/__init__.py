@@ -1,1 +1,1 @@
-"""Fits and predictions as queries of the engine that has the rows: polars, DuckDB, Spark, Ibis, SQLFrame, Dask."""
+"""Fits as queries of the engine that has the rows: polars, DuckDB, Spark, Ibis, SQLFrame, Dask."""
