@@ -31,6 +31,7 @@ Array = Any
 """A numpy or a JAX array."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def on_host(*trees: Any) -> bool:
