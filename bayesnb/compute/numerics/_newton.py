@@ -1,8 +1,8 @@
-"""Newton's method for many small problems at once, each of a few unknowns between bounds.
+"""Newton's method for many small problems at once: minima of a few unknowns between bounds, and roots of one.
 
-Curvature enters by its absolute value, so that a step descends even if the loss is not convex. Steps are limited to a
-radius that grows while they reduce the loss. Nocedal and Wright, Numerical Optimization (2006), sections 3.4, 4.1 and
-16.7.
+In minima curvature enters by its absolute value, so that a step descends even if the loss is not convex. Steps are
+limited to a radius that grows while they reduce the loss. Nocedal and Wright, Numerical Optimization (2006), sections
+3.4, 4.1 and 16.7.
 """
 
 from __future__ import annotations
@@ -102,3 +102,54 @@ def _move(point: _Point, lower: Array, upper: Array, radius: Array) -> Array:
     share = jnp.where(point.step == 0, 1.0, room / jnp.abs(point.step)).min(axis=0)
     x = point.x + jnp.minimum(share, 1.0)[None] * point.step
     return jnp.where(x < lower + 1e-9, lower, jnp.where(x > upper - 1e-9, upper, x))
+
+
+MOST_STEPS = 60
+"""Of the search for roots: halves of halves are then as near as float64 tells numbers apart."""
+
+
+class _Bracket(NamedTuple):
+    """``lower`` and ``upper`` were tried and have the roots between them; ``x`` is next, ``moved`` from the last."""
+
+    x: Array
+    lower: Array
+    upper: Array
+    moved: Array
+    num_steps: Array
+
+
+def find_root(
+    function: Callable[[Array], tuple[Array, Array]],
+    lower: Array,
+    upper: Array,
+    start: Array,
+    tolerance: Callable[[Array], Array],
+    middle: Callable[[Array, Array], Array] = lambda lower, upper: 0.5 * (lower + upper),
+) -> Array:
+    """The roots of many functions, each negative below its root and positive above; else the bound they point to.
+
+    Newton's method, and where it would leave what is left between the bounds, their middle. Pure JAX.
+
+    Args:
+        function: Unknowns of any shape, as their values and slopes; with a slope of NaN the sign alone counts.
+        lower: Bounds of this shape.
+        upper: Bounds of this shape.
+        start: Where to begin, between the bounds.
+        tolerance: The search ends when no step is longer than this, of the unknowns.
+        middle: Of two bounds, such as their geometric mean.
+    """
+
+    def step(state: _Bracket) -> _Bracket:
+        value, slope = function(state.x)
+        below, newton = value < 0, state.x - value / slope
+        low, high = jnp.where(below, state.x, state.lower), jnp.where(below, state.upper, state.x)
+        within = jnp.clip(newton, lower, upper)
+        good = ((low < within) & (within < high)) | (newton == state.x)
+        x = jnp.where(good, within, middle(jnp.maximum(low, lower), jnp.minimum(high, upper)))
+        return _Bracket(x, low, high, jnp.abs(x - state.x), state.num_steps + 1)
+
+    def proceed(state: _Bracket) -> Array:
+        return (state.moved > tolerance(state.x)).any() & (state.num_steps < MOST_STEPS)
+
+    begin = _Bracket(start, start - jnp.inf, start + jnp.inf, start + jnp.inf, jnp.zeros((), int))
+    return jax.lax.while_loop(proceed, step, begin).x

@@ -21,6 +21,7 @@ import jax.numpy as jnp
 
 from bayesnb.compute.arrays._compute import compute_in_threads
 from bayesnb.compute.arrays._placement import Array, varying_as
+from bayesnb.compute.numerics._newton import find_root
 from bayesnb.core.results._bounds import Site
 from bayesnb.core.results._classifier import Posterior
 from bayesnb.core.results._pseudo_rows import codes_of, pseudo_counts, share_of
@@ -28,9 +29,6 @@ from bayesnb.core.results._unwrap import unwrap_pipeline
 
 GRID = 16
 """Intervals of the shares among which the smallest phi is sought where it may have several minima."""
-
-MOST_STEPS = 60
-"""Of Newton's method between bounds, which halve at least where it does not converge."""
 
 
 class Curve(NamedTuple):
@@ -145,55 +143,34 @@ def _row_counts(site: Site, x: Array) -> RowCounts:
     )
 
 
-def smallest_margin(
-    one: Classes, other: Classes, pseudo_rows: Array, start: Array | float = 1.0
-) -> tuple[Array, Array, Array]:
+def smallest_margin(one: Classes, other: Classes, pseudo_rows: Array) -> tuple[Array, Array, Array]:
     """min phi, its derivative by s and the share u where it is, [K, N], for s pseudo-rows [1, N].
 
-    The search begins at the share ``start``. min phi is -inf if class 1 may be impossible.
+    min phi is -inf if class 1 may be impossible.
     """
 
     def phi(share: Array) -> tuple[Curve, Curve]:
         return one.low((1.0 - share) * pseudo_rows), other.high(share * pseudo_rows)
 
+    def rise(share: Array) -> tuple[Array, Array]:
+        """The sum of 1 / slope of both parts, which has the sign of phi's slope if low rises in the share, as the
+        other part falls. It is about linear in the share, as slopes are sums of 1 / (count + t).
+        """
+        low, high = phi(share)
+        bend = low.bend / low.slope**2 - high.bend / high.slope**2
+        rises = low.slope < 0
+        value = jnp.where(rises, 1.0 / high.slope + 1.0 / low.slope, -1.0)
+        return value, jnp.where(rises, pseudo_rows * bend, jnp.nan)
+
     shape = jnp.broadcast_shapes(one.weights.shape, other.weights.shape, pseudo_rows.shape)
     tiny = jnp.finfo(pseudo_rows.dtype).eps  # at the share 0 phi may be infinite
     ends = varying_as((jnp.full(shape, tiny), jnp.ones(shape)), one, other, pseudo_rows)
     first, last = jax.lax.cond(one.convex().all(), lambda: ends, lambda: _bracket(phi, shape, tiny))
-
-    def step(state: _Minimum) -> _Minimum:
-        share = state.share
-        low, high = phi(share)
-        falls = -pseudo_rows * (low.slope + high.slope)
-        begin, end = jnp.where(falls < 0, share, state.begin), jnp.where(falls < 0, state.end, share)
-        # 1 / slope is about linear in the share, as the slopes are sums of 1 / (count + t)
-        move = (1.0 / high.slope + 1.0 / low.slope) / (low.bend / low.slope**2 - high.bend / high.slope**2)
-        newton = jnp.clip(share - move / pseudo_rows, first, last)
-        inside = (low.slope < 0) & (newton >= begin) & (newton <= end)
-        moved = jnp.where(inside, newton, 0.5 * (begin + end)) - share
-        return _Minimum(begin, end, share + moved, moved, state.step + 1)
-
-    def go_on(state: _Minimum) -> Array:
-        return (jnp.abs(state.moved) > tiny ** (1 / 3)).any() & (state.step < MOST_STEPS)
-
-    begin = _Minimum(first, last, jnp.clip(start * ends[1], first, last), ends[1], jnp.zeros((), int))
-    share = jax.lax.while_loop(go_on, step, begin).share
+    share = find_root(rise, first, last, last, lambda _: tiny ** (1 / 3))
     # the logarithms, which take longer than all else, only here: steps need derivatives alone
     low, high = phi(share)
     value, slope = low.value - high.value, (1.0 - share) * low.slope - share * high.slope
     return jnp.where(jnp.isnan(value), -jnp.inf, value), slope, share
-
-
-class _Minimum(NamedTuple):
-    """Of the search for the least phi: shares between which it is, the one to try next, and how far that is from the
-    one tried last, [K, N]; and the number of steps.
-    """
-
-    begin: Array
-    end: Array
-    share: Array
-    moved: Array
-    step: Array
 
 
 def _bracket(phi: Callable[[Array], tuple[Curve, Curve]], shape: tuple[int, ...], first: Array) -> tuple[Array, Array]:

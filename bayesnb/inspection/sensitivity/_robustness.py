@@ -1,14 +1,13 @@
 """How many pseudo-rows, whatever they contain, it takes to change a decision.
 
-s* is the least s at which the most probable class no longer dominates some other. The smallest log odds of a pair fall
-with s and are convex in it, so that Newton's method from below never passes the root; it is kept between bounds, which
-also serve where they are not convex.
+s* is the least s at which the most probable class no longer dominates some other: the root of the smallest log odds of
+all pairs, which fall with s and are mostly convex in it.
 """
 
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,10 +15,10 @@ import numpy as np
 
 from bayesnb.compute.arrays._placement import Node, promote_dtypes, pytree, varying_as
 from bayesnb.compute.arrays._typing import Array, Rows
+from bayesnb.compute.numerics._newton import find_root
 from bayesnb.core.results._bounds import check_question, class_weights, sites_of
 from bayesnb.core.results._classifier import Posterior
 from bayesnb.inspection.sensitivity._dominance import (
-    MOST_STEPS,
     by_rows,
     classes_of_rows,
     smallest_margin,
@@ -121,41 +120,22 @@ def _first_change(sites: Any, weights: Any, arrays: dict[str, Array]) -> tuple[A
     classes, num_rows = classes_of_rows(sites, weights, arrays), jax.tree.leaves(arrays)[0].shape[0]
     none, ones = varying_as((jnp.zeros((1, num_rows)), jnp.ones((1, num_rows))), sites, weights, arrays)
     scores = classes.low(none).value
-    best, shape = scores.argmax(axis=0), scores.shape
-    own, one = jnp.arange(shape[0])[:, None] == best[None], classes.take(best)
-    enough = jnp.finfo(scores.dtype).eps ** 0.45  # of a step that squares the error
+    best = scores.argmax(axis=0)
+    one, own = classes.take(best), jnp.arange(len(scores))[:, None] == best[None]
 
-    def step(state: _Search) -> _Search:
-        s, low, high, share = state[:4]
-        margin, slope, share = smallest_margin(one, classes, s, share)
+    def of_first_rival(s: Array) -> tuple[Array, ...]:
+        """The rival with the smallest log odds [1, N], these, their slope, and the share of rows that support it."""
+        margin, *others = smallest_margin(one, classes, s)
         margin = jnp.where(own, jnp.inf, margin)
-        least, newton = (
-            part.min(axis=0, keepdims=True) for part in (margin, jnp.where(own, jnp.inf, s - margin / slope))
-        )
-        low, high = jnp.where(least > 0, s, low), jnp.where(least > 0, high, s)
-        between = jnp.where(low == 0, FEWEST, jnp.where(jnp.isinf(high), 8.0 * s, jnp.sqrt(low * high)))
-        new = jnp.where((newton >= low) & (newton <= high), newton, between)
-        new = jnp.where(state.ended, s, jnp.clip(new, FEWEST, MOST))
-        ended = (jnp.abs(new - s) <= enough * s) | (low >= MOST) | (high <= FEWEST)
-        return _Search(new, low, high, share, margin.argmin(axis=0), ended, state.step + 1)
+        rival = margin.argmin(axis=0, keepdims=True)
+        return rival, *(jnp.take_along_axis(table, rival, axis=0) for table in (margin, *others))
 
-    start = _Search(ones, none, none + jnp.inf, jnp.broadcast_to(ones, shape), best, none > 0, jnp.zeros((), int))
-    found = jax.lax.while_loop(lambda state: ~state.ended.all() & (state.step < MOST_STEPS), step, start)
-    s_star = jnp.where(found.low >= MOST, jnp.inf, jnp.where(found.high <= FEWEST, 0.0, found.s))[0]
-    impossible = jnp.isneginf(scores.max(axis=0))
-    support = jnp.take_along_axis(found.share, found.rival[None], axis=0)[0]
-    return jnp.where(impossible, 0.0, s_star), best, found.rival, support
+    def fall(s: Array) -> tuple[Array, Array]:
+        _, margin, slope, _ = of_first_rival(s)
+        return -margin, -slope
 
-
-class _Search(NamedTuple):
-    """s [1, N] to try next, between ``low`` and ``high``; the shares [K, N] that support the rivals, the first rival
-    [N], whether the search has ended [1, N], and the number of steps.
-    """
-
-    s: Array
-    low: Array
-    high: Array
-    share: Array
-    rival: Array
-    ended: Array
-    step: Array
+    enough = jnp.finfo(scores.dtype).eps ** 0.45  # of a step that squares the error
+    s = find_root(fall, FEWEST * ones, MOST * ones, ones, lambda s: enough * s, lambda a, b: jnp.sqrt(a * b))
+    rival, _, _, support = (table[0] for table in of_first_rival(s))
+    s_star = jnp.where(s > 0.5 * MOST, jnp.inf, jnp.where(s < 2.0 * FEWEST, 0.0, s))[0]
+    return jnp.where(jnp.isneginf(scores.max(axis=0)), 0.0, s_star), best, rival, support
