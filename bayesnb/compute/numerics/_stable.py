@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -43,15 +44,16 @@ def squarable(z: Array) -> Array:
     return jnp.where(far, jnp.sign(z) * limit * (1.0 + jnp.log(distance / limit)), z)
 
 
-def sum_of_squares(z: Array, axis: int) -> Array:
-    """sum z^2, but beyond max^0.4 of the precision an increasing function of the length that does not overflow."""
-    limit = jnp.finfo(z.dtype).max ** 0.4
-    largest = jnp.abs(z).max(axis=axis, keepdims=True, initial=0.0)
-    far = largest > limit
-    near = jnp.square(jnp.where(far, 0.0, z)).sum(axis=axis)
-    unit = jnp.where(far, z / jnp.where(far, largest, 1.0), 1.0)
-    length = largest * jnp.sqrt(jnp.square(unit).sum(axis=axis, keepdims=True))
-    return jnp.where(far, jnp.square(squarable(jnp.where(far, length, 0.0))), 0.0).sum(axis=axis) + near
+def length(z: Array, axis: int) -> Array:
+    """The root of sum z^2, which does not overflow; its gradient at 0 is 0."""
+    largest = jax.lax.stop_gradient(jnp.abs(z).max(axis=axis, keepdims=True, initial=0.0))
+    unit = jnp.where(largest > 1.0, largest, 1.0)
+    return unit.squeeze(axis) * root(jnp.square(z / unit).sum(axis=axis))
+
+
+def root(x: Array) -> Array:
+    """The square root, whose gradient at 0 is 0."""
+    return jnp.where(x > 0, jnp.sqrt(jnp.where(x > 0, x, 1.0)), 0.0)
 
 
 def safe_log(p: Array) -> Array:

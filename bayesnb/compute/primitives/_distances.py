@@ -28,11 +28,16 @@ LOG_2PI = 1.8378770664093453
 
 
 class Distances(NamedTuple):
-    """``squares`` [N, K]: (x - m)' S^-1 (x - m); ``log_det`` [N, K]: log |S|; ``count`` [N]: observed columns."""
+    """``lengths`` [N, K]: roots of (x - m)' S^-1 (x - m); ``log_det`` [N, K]: log |S|; ``count`` [N]: seen columns."""
 
-    squares: Array
+    lengths: Array
     log_det: Array
     count: Array
+
+    @property
+    def squares(self) -> Array:
+        """Of far rows they grow only logarithmically."""
+        return jnp.square(stable.squarable(self.lengths))
 
 
 class Whitening(NamedTuple):
@@ -69,25 +74,33 @@ def distances(given: Whitening, x: Array) -> Distances:
 @jax.jit
 def log_normal(between: Distances) -> Array:
     """log density of the observed cells under Normal(m, S), [N, K]."""
-    squares, log_det, count = between
-    return -0.5 * (squares + log_det + LOG_2PI * count[:, None])
+    return -0.5 * (between.squares + between.log_det + LOG_2PI * between.count[:, None])
 
 
 @jax.jit
 def log_student(df: Array, between: Distances) -> Array:
     """log density of the observed cells under Student's t about m, scale matrix S, [N, K]; df is [1, K] or [N, K]."""
-    squares, log_det, count = between
+    lengths, log_det, count = between
     count = count[:, None]
     constant = stable.log_gamma_ratio(0.5 * df, 0.5 * count) - 0.5 * (count * jnp.log(jnp.pi * df) + log_det)
-    return constant - 0.5 * (df + count) * jnp.log1p(squares / df)
+    return constant - 0.5 * (df + count) * stable.log1p_square(lengths / jnp.sqrt(df))
 
 
 def _on_device(given: Whitening, x: Array) -> Distances:
     """Distances with one factor for each class if no cell is missing, else with one for each row and class."""
-    x = jnp.asarray(x, jnp.result_type(float))
+    x, units = jnp.asarray(x, jnp.result_type(float)), np.ones(x.shape[1])
+    if on_host(given):  # units in which single precision has all squares
+        loc, covariance, inverse, origins, centres, log_det = given
+        units = np.sqrt(variances(covariance).max(axis=0))
+        units = np.where(units > 0, units, 1.0)
+        loc, covariance, origins = loc / units, covariance / units[:, None] / units, origins / units
+        given = Whitening(loc, covariance, inverse * units, origins, centres, log_det - 2.0 * np.log(units).sum())
     given = varying_as(Whitening(*(jnp.asarray(a, x.dtype) for a in given)), x)
-    whole = (~jnp.isnan(x) | ~_varying(given.covariance)[None]).all()
-    return jax.lax.cond(whole, _whole_rows, lambda w, x: _any_rows(w.loc, w.covariance, x), given, x)
+    seen, varying = ~jnp.isnan(x), _varying(given.covariance)[None]
+    logs = jnp.where(seen & varying, jnp.asarray(2.0 * np.log(units), x.dtype)[None], 0.0).sum(axis=1, keepdims=True)
+    whole, x = (seen | ~varying).all(), x / jnp.asarray(units, x.dtype)[None]
+    found = jax.lax.cond(whole, _whole_rows, lambda w, x: _any_rows(w.loc, w.covariance, x), given, x)
+    return found._replace(log_det=found.log_det + logs)
 
 
 def _varying(covariance: Array) -> Array:
@@ -100,9 +113,9 @@ def _whole_rows(given: Whitening, x: Array) -> Distances:
     varying = _varying(given.covariance)
     deviations = jnp.where(varying[None], x[None] - given.origins[:, None], 0.0)
     white = deviations @ jnp.swapaxes(given.inverse, 1, 2)
-    squares = stable.sum_of_squares(white - given.centres[:, None], axis=2).T
-    log_det = jnp.broadcast_to(given.log_det[None], squares.shape)
-    return Distances(squares, log_det, jnp.broadcast_to(varying.sum(), x.shape[:1]))
+    lengths = stable.length(white - given.centres[:, None], axis=2).T
+    log_det = jnp.broadcast_to(given.log_det[None], lengths.shape)
+    return Distances(lengths, log_det, jnp.broadcast_to(varying.sum(), x.shape[:1]))
 
 
 @partial(jax.jit, static_argnames="by_solving")
@@ -119,7 +132,7 @@ def _any_rows(loc: Array, covariance: Array, x: Array, *, by_solving: bool = Fal
             factor, inverse = factors(matrix)
             white = whiten(inverse, deviations)
         log_det = jnp.broadcast_to(log_determinant(factor), loc.shape[:1])
-        return Distances(stable.sum_of_squares(white, axis=1), log_det, seen.sum())
+        return Distances(stable.length(white, axis=1), log_det, seen.sum())
 
     # blocks need a concrete number of rows; it is a symbol if a function is exported for any number
     block = 64 if isinstance(x.shape[0], int) else None

@@ -137,8 +137,7 @@ def conditional(pair: Pair) -> Conditional:
 
 def log_conditional(table: Conditional, parent: Array, child: Array) -> Array:
     """log p(child | parent) of cells; broadcasts."""
-    a = stable.squarable((parent - table.parent_loc) * table.parent_precision)
-    b = stable.squarable((child - table.child_loc) * table.child_precision)
-    spread = 1.0 + a * a
-    u = table.stretch * (b - table.slope * a) / jnp.sqrt(spread)
-    return table.offset - 0.5 * jnp.log(spread) - table.power * jnp.log1p(u * u)
+    a, b = (parent - table.parent_loc) * table.parent_precision, (child - table.child_loc) * table.child_precision
+    spread = 0.5 * stable.log1p_square(a)
+    u = table.stretch * (b - table.slope * a) * jnp.exp(-spread)
+    return table.offset - spread - table.power * stable.log1p_square(u)

@@ -109,10 +109,7 @@ def add_pairs(
 
 
 def choose_parents(fit: ForestPosterior, preferences: Array | None = None) -> ForestPosterior:
-    """The fit with its most probable forest, if its structure is "best".
-
-    Edges that tie are told apart by ``preferences``, which may be those of more rows.
-    """
+    """The fit with its most probable forest, if "best"; ``preferences`` [F] decide where edges tie."""
     if fit.structure != "best":
         return fit
     evidence, back = forest_evidence(fit), fit.layout.back
@@ -128,8 +125,7 @@ def find_preferences(fit: ForestPosterior) -> Array:
     sums = np.where(evidence == NEVER, 0.0, evidence).sum(axis=1)
     if parts.sizes:  # an edge that ties with its reverse differs from it where cells are missing
         counts = parts.children[0].statistics.counts.reshape(parts.num_classes, parts.num_labels, -1)[:, -1]
-        alone = gammaln(counts + 1.0).sum(axis=0)
-        sums[: len(parts.sizes)] += np.add.reduceat(alone, starts_of(parts.sizes)[:-1])
+        sums[: len(parts.sizes)] += np.add.reduceat(gammaln(counts + 1.0).sum(axis=0), starts_of(parts.sizes)[:-1])
     return PREFERENCE * (sums / np.abs(sums).max(initial=1.0)).round(4)
 
 

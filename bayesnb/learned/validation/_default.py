@@ -40,7 +40,6 @@ from bayesnb.learned.validation._ratio_table import (
     count_features,
     left_out_log_ratios,
     part_of,
-    prior_and_words,
     softmax,
 )
 from bayesnb.learned.validation._stacking import find_shares
@@ -53,9 +52,6 @@ first has twice the share of each other.
 
 NUM_FOLDS = 5
 """Of few rows: ten are as good, and cost twice as much."""
-
-SAME = 1e-9
-"""Log odds that agree to this are one number: sums of another order differ by less."""
 
 NUM_FACTORS = 10
 """Of each covariance: for the posterior, for rows left out, for folds, for predictions."""
@@ -168,19 +164,17 @@ def _folds(exact: Posterior, table: LeftOutRatios, y: Array) -> list[Array]:
     total = max(len(y), exact.statistics.class_counts.sum())  # equal rows may be one of a weight
     if not len(y) or total > limits.FEW_ROWS:
         return []
-    plain = replace(table, prior=prior_and_words(table, None))
-    odds = np.logaddexp.reduce(plain.joint(np.ones(table.num_features)), axis=1)
+    odds = table.odds_against()
     highest = np.array([odds[y == k].max() for k in y])  # classes one after the other, so that each is in all folds
-    _, number = np.unique(np.stack([_ranks(highest), _ranks(odds)], axis=1), axis=0, return_inverse=True)
-    fold_of = number.ravel() % NUM_FOLDS
+    fold_of = np.unique(len(y) * _ranks(highest) + _ranks(odds), return_inverse=True)[1] % NUM_FOLDS
     return [fold_of == fold for fold in np.unique(fold_of)]
 
 
 def _ranks(numbers: Array) -> Array:
-    """The rank of each number [N] among the different ones, from 0."""
+    """The rank of each number [N] among the different ones, from 0; sums of another order agree to 1e-9."""
     order = np.argsort(numbers)
     in_order, ranks = numbers[order], np.zeros(len(order), int)
-    ranks[order[1:]] = np.cumsum(~np.isclose(in_order[1:], in_order[:-1], rtol=SAME, atol=SAME))
+    ranks[order[1:]] = np.cumsum(~np.isclose(in_order[1:], in_order[:-1], rtol=1e-9, atol=1e-9))
     return ranks
 
 

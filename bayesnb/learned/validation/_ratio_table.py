@@ -69,6 +69,11 @@ class LeftOutRatios:
         """The sum of all features' log ratios, [N, K-1]."""
         return self.joint(np.ones(self.num_features)) - self.prior
 
+    def odds_against(self) -> Array:
+        """The log odds against each row's own class, with all powers 1, [N]."""
+        plain = replace(self, prior=prior_and_words(self, None))
+        return np.logaddexp.reduce(plain.joint(np.ones(self.num_features)), axis=1)
+
     def with_one_feature(self) -> LeftOutRatios:
         """The table with one feature in place of all but the forests'."""
         return replace(self, ratios=self.ratios.sum(axis=2, dtype=np.float64, keepdims=True))

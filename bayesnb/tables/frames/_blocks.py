@@ -128,9 +128,7 @@ class BlocksSchema:
 AnySchema = Schema | BlocksSchema
 
 
-def make_schema(
-    X: Any, given: Any, before: Any = None, seen: Any = None, weight: Array | None = None
-) -> tuple[AnySchema, Any]:
+def make_schema(X: Any, given: Any, before: Any = None, seen: Any = None, weight: Any = None) -> tuple[AnySchema, Any]:
     """As ``schema_of``, also for ``Blocks``, with one entry of the likelihoods for each block."""
     if not isinstance(X, Blocks):
         return schema_of(X, given, before, seen, weight)

@@ -35,6 +35,7 @@ from bayesnb.tables.frames._words import WordColumn, require_text, vectorizer_of
 CHOSEN = "numeric_chosen"
 """The block of columns that are chosen to be Normal beside inferred ones."""
 
+Kinds = tuple[str, ...]
 Undecided = tuple[float, Array] | None
 """The number of rows so far, and which columns [D] are Normal and may turn out to be zeros and ones; None if none."""
 
@@ -44,7 +45,7 @@ Seen = Summaries | Undecided
 
 
 def schema_of(
-    X: Any, likelihoods: Any, before: Schema | None = None, seen: Any = None, weight: Array | None = None
+    X: Any, likelihoods: Any, before: Any = None, seen: Any = None, weight: Any = None
 ) -> tuple[Schema, Seen]:
     """The schema of rows, and what later rows need to know of their values.
 
@@ -159,9 +160,7 @@ def _warn_of_other_kinds(columns: Sequence[Column], seen: Summaries) -> None:
             )
 
 
-def _array_schema(
-    X: Array, likelihoods: Any, before: Schema | None, seen: Any, weight: Array | None
-) -> tuple[Schema, Undecided]:
+def _array_schema(X: Array, likelihoods: Any, before: Any, seen: Any, weight: Any) -> tuple[Schema, Undecided]:
     if isinstance(likelihoods, str) and likelihoods == AUTO:
         kinds, seen = infer_kinds(X, () if before is None else tuple(before.kinds), seen, weight)
         found = Schema(_columns_of_array(kinds, inferred=True), named=False)
@@ -267,9 +266,7 @@ def require_words(column: Summary) -> None:
     require_text(column.text and column.distinct > 1 and bool(odd), column.name, odd)
 
 
-def infer_kinds(
-    X: Array, before: tuple[str, ...], seen: Undecided, weight: Array | None = None
-) -> tuple[tuple[str, ...], Undecided]:
+def infer_kinds(X: Array, before: Kinds, seen: Undecided, weight: Any = None) -> tuple[Kinds, Undecided]:
     """Bernoulli for each column of zeros and ones, both of which occur, else Normal; or the kinds of earlier rows.
 
     Where all cells are zeros and ones, all columns are Bernoulli. Fewer than 10 rows, such as a small first batch, are

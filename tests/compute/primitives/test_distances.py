@@ -35,3 +35,18 @@ def test_densities_are_scipys_of_the_observed_cells(convert, missing, shared, rn
                     stats.multivariate_t.logpdf(row[seen], *part, df=df[0, k]),
                 ]
             assert_allclose([normal[n, k], student[n, k]], expected, **digits)
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1.0, 1e10])
+@pytest.mark.parametrize("shared", [False, True])
+def test_far_rows_and_any_unit_are_the_same_in_single_precision(unit, shared, rng):
+    """Squares of 1e20, and covariances of 1e-60, are no numbers of float32."""
+    loc, half = rng.normal(size=(K, D)), rng.normal(size=(1 if shared else K, D, D + 2))
+    whole, df = whitening(unit * loc, unit**2 * (half @ half.mT)), np.array([[3.0, 7.0, 40.0]])
+    for missing in (0.0, 0.3):
+        x = rng.normal(size=(40, D)) * np.repeat([1e-9, 1.0, 1e9, 1e20, 1e25], 8)[:, None]
+        x = (unit * np.where(rng.random(x.shape) < missing, np.nan, x)).astype(np.float32)
+        with jax.enable_x64(True):
+            exact = np.asarray(log_student(df, distances(whole, x.astype(float))))
+        found = jax.jit(lambda x: log_student(jnp.asarray(df, x.dtype), distances(whole, x)))(x)
+        assert_allclose(found, exact, rtol=1e-4, atol=1e-3)

@@ -1,6 +1,7 @@
 """One column given another: products of one-step predictives by scipy, and moments without a row."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -53,3 +54,14 @@ def test_moments_without_a_row_are_those_of_the_others(rng):
         assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
     alone = moments(x[:1], weight[:1]).without(x[0][:, None], x[0][None], weight[0])
     assert_allclose([alone.count, *alone[3:]], 0.0)
+
+
+def test_far_cells_are_the_same_in_single_precision(rng):
+    x = rng.normal(size=(9, 2)) @ [[1.0, 0.8], [0.0, 0.6]]
+    table = bivariate_normal.conditional(bivariate_normal.posterior(PRIOR, moments(x, np.ones(9))))
+    table = jax.tree.map(lambda one: one[None, 0, 1], table)
+    cells = rng.normal(size=(2, 50)) * np.repeat([1e-20, 1.0, 1e9, 1e20, 1e25], 10)
+    single = (jax.tree.map(lambda a: jnp.asarray(a, jnp.float32), given) for given in (table, *cells))
+    found = bivariate_normal.log_conditional(*single)
+    assert found.dtype == jnp.float32
+    assert_allclose(found, bivariate_normal.log_conditional(table, *cells), rtol=1e-4, atol=1e-3)

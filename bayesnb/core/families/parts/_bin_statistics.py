@@ -18,11 +18,8 @@ from bayesnb.core.families.priors._normal_inverse_gamma import NormalStatistics
 NO_EDGE = np.inf
 """What pads the edges of columns with fewer bins than others, and the point masses of bins that are intervals."""
 
-
 ROUNDING = 2.0**-49
-"""How far an edge lies below the middle of two numbers, relative to them: a cell in the middle, as where cells have few
-decimals, then reaches the edge in any unit and precision.
-"""
+"""How far an edge lies below the middle of two numbers, relative to them: a cell there reaches it in any unit."""
 
 
 def find_edges(x: Array, weight: Array | None, num_bins: int) -> tuple[Array, Array]:

@@ -16,6 +16,7 @@ import numpy as np
 from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays._compute import compute, compute_rows
 from bayesnb.compute.arrays._placement import Array, known, pytree
+from bayesnb.compute.numerics import _stable as stable
 from bayesnb.compute.numerics._covariances import (
     inside,
     log_partition_wishart,
@@ -199,7 +200,7 @@ def log_left_out(
     # if a row is alone in its class, its difference from the class mean is pure rounding: use the prior mean
     rest = known(left)
     some = rest is None or (rest == 0).any()
-    alone = distances(compute(whitening, prior.loc, posterior.scale), x).squares if some else between.squares
+    alone = distances(compute(whitening, prior.loc, posterior.scale), x) if some else between
     return compute_rows(_log_left_out, (prior, posterior), (between, alone, left, df, y, weight))
 
 
@@ -209,7 +210,7 @@ def _own(prior: NormalInverseWishart) -> bool:
 
 @jax.jit
 def _log_left_out(
-    prior: NormalInverseWishart, posterior: NormalInverseWishart, rows: tuple[Distances, *tuple[Array, ...]]
+    prior: NormalInverseWishart, posterior: NormalInverseWishart, rows: tuple[Distances, Distances, *tuple[Array, ...]]
 ) -> Array:
     """log p(x | k, all rows but this one), [N, K], without new matrix factors: the scale S loses c u u', of rank one.
 
@@ -217,7 +218,8 @@ def _log_left_out(
     + c S^-1 u u' S^-1 / (1 - c u' S^-1 u), |S - c u u'| = |S| (1 - c u' S^-1 u), and u' S^-1 v from the squared
     distances of u, v and u - v. If the row is alone in its class, loc_y is the prior's.
     """
-    (squares, log_det, count), alone, left, df, y, weight = rows
+    between, alone, left, df, y, weight = rows
+    squares, (_, log_det, count) = between.squares, between
     own = jnp.arange(squares.shape[1])[None] == y[:, None]
     shared = not _own(posterior)
     lost = own | shared
@@ -226,7 +228,7 @@ def _log_left_out(
     strength = jnp.where(weight > 0, prior.strength[y][:, None] + left, before)
     stretch, is_alone = before / strength, (weight > 0) & (left == 0)
     factor = weight * (strength / before)  # not weight / stretch: XLA turns it into a product that overflows
-    near, from_prior = (jnp.take_along_axis(table, y[:, None], axis=1) for table in (squares, alone))
+    near, from_prior = (jnp.take_along_axis(table, y[:, None], axis=1) for table in (squares, alone.squares))
     own_square = jnp.where(is_alone, from_prior, jnp.square(stretch) * near)
     rest = jnp.maximum(1.0 - factor * own_square, jnp.finfo(near.dtype).tiny)
     cross = 0.0 * squares
@@ -239,4 +241,4 @@ def _log_left_out(
     strength = jnp.where(own, strength, posterior.strength[None])
     df = jnp.where(lost, df[:, None], posterior.df[None]) - posterior.loc.shape[1] + 1.0
     width = (1.0 + 1.0 / strength) / df
-    return log_student(df, Distances(squares / width, log_det + count[:, None] * jnp.log(width), count))
+    return log_student(df, Distances(stable.root(squares / width), log_det + count[:, None] * jnp.log(width), count))
