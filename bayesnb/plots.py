@@ -14,12 +14,12 @@ Example:
     ('#0072B2', 'o')
 """
 
-from importlib.util import find_spec
+from importlib.util import find_spec as _find_spec
 
-from bayesnb.compute.arrays._extras import needed_by
+from bayesnb.compute.arrays._extras import needed_by as _needed_by
 
-with needed_by("bayesnb.plots", "studies"):
-    if find_spec("matplotlib") is None:
+with _needed_by("bayesnb.plots", "studies"):
+    if _find_spec("matplotlib") is None:
         raise ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib")
     from bayesnb.studies.comparison._metrics import reliability_bins as reliability_bins
     from bayesnb.studies.plots._curves import confidence_shares as confidence_shares

@@ -35,7 +35,9 @@ def public_names() -> set[str]:
 def _exported() -> set[str]:
     """The names that ``bayesnb.plots`` exports, ``name as name``."""
     tree = ast.parse(Path(nb.plots.__file__).read_text(encoding="utf-8"))
-    return {alias.asname for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names} - {None}
+    imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    names = {alias.asname for node in imported for alias in node.names}
+    return {name for name in names if name and not name.startswith("_")}
 
 
 def documented(pages: list[str]) -> Counter[str]:

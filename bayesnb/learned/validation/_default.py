@@ -26,6 +26,7 @@ from bayesnb.core.results._classifier import Posterior
 from bayesnb.core.results._combine import log_average
 from bayesnb.core.rows._checks import columns_in
 from bayesnb.core.rows._labelled_rows import LabelledRows, label_rows
+from bayesnb.core.rows._part import hash_rows
 from bayesnb.core.rows._sufficient_statistics import summarise
 from bayesnb.learned.forests._fit import choose_parents, find_preferences
 from bayesnb.learned.forests._layout import Layout, Segments, has_categories, lay_out, segments_of
@@ -86,7 +87,7 @@ def fit_default(
     rows = label_rows(exact.model, X, y, weight).drop_unused()
     some = part_of(exact, rows, sum(count_features(rows, by_feature).values()))
     table = left_out_log_ratios(exact, some, by_feature=by_feature)
-    folds = _folds(exact, table, some.labels.y)
+    folds = _folds(exact, table, some)
     with one_blas_thread():
         table, words = raise_words(table)
         powers, groups = learn_powers(split_groups(exact, table))
@@ -155,18 +156,26 @@ def _find_forests(
     return _each(forest, wanted, find_preferences(forest)), False
 
 
-def _folds(exact: Posterior, table: LeftOutRatios, y: Array) -> list[Array]:
+def _folds(exact: Posterior, table: LeftOutRatios, rows: LabelledRows) -> list[Array]:
     """The rows of each fold, as masks [N]; none where rows are more than few, or none.
 
     The rows of a class are dealt in the order of their left-out log odds, which no order, name or unit changes. Equal
-    rows, a row with its whole weight, and others that tie, share a fold.
+    rows, a row with its whole weight, and others that tie, share a fold. A class of which all rows tie, as where only
+    dependence tells classes apart, has a fold for each of its different rows.
     """
-    total = max(len(y), exact.statistics.class_counts.sum())  # equal rows may be one of a weight
+    y, total = (
+        rows.labels.y,
+        max(rows.num_rows, exact.statistics.class_counts.sum()),
+    )  # equal rows may be one of a weight
     if not len(y) or total > limits.FEW_ROWS:
         return []
     odds = table.odds_against()
+    ranks, different = _ranks(odds), np.unique(hash_rows(rows), return_inverse=True)[1]
     highest = np.array([odds[y == k].max() for k in y])  # classes one after the other, so that each is in all folds
-    fold_of = np.unique(len(y) * _ranks(highest) + _ranks(odds), return_inverse=True)[1] % NUM_FOLDS
+    fold_of = np.unique(len(y) * _ranks(highest) + ranks, return_inverse=True)[1] % NUM_FOLDS
+    for own in (y == k for k in np.unique(y)):
+        if not np.ptp(ranks[own]) and np.ptp(different[own]):
+            fold_of[own] = NUM_FOLDS + different[own]
     return [fold_of == fold for fold in np.unique(fold_of)]
 
 

@@ -403,3 +403,12 @@ def test_no_order_no_name_and_no_unit_matters(num_rows, gap, columns, rng):
     for what, of_columns, of_labels, places in _say_otherwise():
         clf = nb.NaiveBayesClassifier().fit(of_columns(X.iloc[twice]), of_labels(y[twice]))
         assert_allclose(clf.predict_proba(of_columns(rows))[:, places], expected, atol=1e-9, err_msg=what)
+
+
+@pytest.mark.parametrize("names", ["ab", "ba"])
+def test_a_class_whose_rows_all_tie_has_a_fold_for_each_of_its_different_rows(names):
+    """Which of two flags are alike: alone no flag says anything, and folds of whole classes would learn nothing."""
+    rows, labels = [[0, 0], [1, 1], [0, 1], [1, 0]] * 5, ["same", "same", "other", "other"] * 5
+    clf = nb.NaiveBayesClassifier("categorical").fit(pd.DataFrame(rows, columns=[*names]).replace({1: 3}), labels)
+    losses = {name: part.log_loss for name, part in clf.learned_.parts.items()}
+    assert losses["best"] < 0.1 < 0.6 < losses["columns"]
