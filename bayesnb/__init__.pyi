@@ -77,7 +77,7 @@ from .tables.files._table_schema import describe_table as describe_table
 from .tables.files._table_schema import no_rows as no_rows
 from .tables.files.onnx._export import export as export
 from .tables.files.sources._source import StreamError as StreamError
-from .tables.frames._summaries import infer_likelihoods as infer_likelihoods
+from .tables.frames._inferred import infer_likelihoods as infer_likelihoods
 from .tables.sklearn._estimator import NaiveBayesClassifier as NaiveBayesClassifier
 
 __version__: str

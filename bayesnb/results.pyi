@@ -28,6 +28,6 @@ from bayesnb.learned.forests._posterior import ForestPosterior as ForestPosterio
 from bayesnb.learned.forests._posterior import ForestStatistics as ForestStatistics
 from bayesnb.learned.forests._stacked import StackedPosterior as StackedPosterior
 from bayesnb.tables.files._table_schema import TableSchema as TableSchema
-from bayesnb.tables.frames._summaries import InferredLikelihoods as InferredLikelihoods
+from bayesnb.tables.frames._inferred import InferredLikelihoods as InferredLikelihoods
 from bayesnb.tables.sklearn._learned import Learned as Learned
 from bayesnb.tables.sklearn._learned import Part as Part

@@ -25,10 +25,11 @@ from bayesnb.tables.files.sources._paths import keep
 from bayesnb.tables.files.sources._source import RowBatch, RowBlock, Source, StreamError, row_batch
 from bayesnb.tables.frames._choices import AUTO
 from bayesnb.tables.frames._columns import CODED, Column, in_order
+from bayesnb.tables.frames._inferred import on_command_line, warnings_of
 from bayesnb.tables.frames._likelihoods import choose_columns, say_left_out
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import Array, DataError, are_missing, as_series, label
-from bayesnb.tables.frames._summaries import Summary, on_command_line, warnings_of
+from bayesnb.tables.frames._summaries import Summary
 
 
 @dataclass(frozen=True, eq=False)

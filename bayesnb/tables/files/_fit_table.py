@@ -31,8 +31,8 @@ from bayesnb.tables.files.engines._engine_counts import count_block, count_query
 from bayesnb.tables.files.engines._engine_schema import describe_query
 from bayesnb.tables.files.sources._tables import open_table
 from bayesnb.tables.frames._choices import AUTO
+from bayesnb.tables.frames._inferred import in_python
 from bayesnb.tables.frames._series import Array, DataError, as_series
-from bayesnb.tables.frames._summaries import in_python
 from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
 from bayesnb.tables.sklearn._kept_rows import KeptRows
 from bayesnb.tables.sklearn._settings import Plan, plan, require, require_dependence, require_temper

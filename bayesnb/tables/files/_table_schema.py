@@ -31,8 +31,9 @@ from bayesnb.tables.files.sources._paths import KeptFile
 from bayesnb.tables.files.sources._source import Part, Source, row_batch
 from bayesnb.tables.files.sources._tables import open_table
 from bayesnb.tables.frames._choices import AUTO
+from bayesnb.tables.frames._inferred import in_python
 from bayesnb.tables.frames._series import DataError, listing
-from bayesnb.tables.frames._summaries import Summary, in_python
+from bayesnb.tables.frames._summaries import Summary
 from bayesnb.tables.sklearn._settings import specification
 
 KIND, VERSION = "bayesnb schema", 1

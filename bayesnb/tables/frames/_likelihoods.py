@@ -17,17 +17,10 @@ from bayesnb.core.families import Family
 from bayesnb.tables.frames import _choices as choices
 from bayesnb.tables.frames._choices import ASKED, AUTO, Chosen
 from bayesnb.tables.frames._columns import SKIP, Column, Kind, Value, in_order
+from bayesnb.tables.frames._inferred import NOTHING, ONE_VALUE, in_python, infer, warnings_of
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import NO_DATES, Array, DataError, Frame, listing
-from bayesnb.tables.frames._summaries import (
-    NOTHING,
-    ONE_VALUE,
-    Summary,
-    in_python,
-    infer,
-    summarise_column,
-    warnings_of,
-)
+from bayesnb.tables.frames._summaries import Summary, summarise_column
 from bayesnb.tables.frames._texts import as_texts, order_of
 from bayesnb.tables.frames._values import FLAGS, why_text
 from bayesnb.tables.frames._words import WordColumn, require_text, vectorizer_of

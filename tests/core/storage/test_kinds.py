@@ -14,7 +14,7 @@ def test_wings_above_register_what_their_home_promises():
         import_module(home)
         assert name == "NaiveBayesClassifier" or STORED[name].name == name
     promised = {kind.name for kind in STORED.values() if not kind.type.__module__.startswith("bayesnb.core")}
-    assert promised - {"ClassTable", *HOMES} == set()
+    assert promised - {*HOMES} == set()
 
 
 def test_what_is_no_result_has_no_check():

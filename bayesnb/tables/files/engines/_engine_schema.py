@@ -20,8 +20,9 @@ from bayesnb.tables.files.engines._queries import COUNT, LABEL, VALUE, Queries, 
 from bayesnb.tables.files.sources._source import Source
 from bayesnb.tables.files.sources._tables import open_table
 from bayesnb.tables.frames._columns import SKIP
+from bayesnb.tables.frames._inferred import infer
 from bayesnb.tables.frames._series import Array, DataError, are_missing, as_series
-from bayesnb.tables.frames._summaries import Summary, infer, summarise_column
+from bayesnb.tables.frames._summaries import Summary, summarise_column
 from bayesnb.tables.frames._texts import DATES, Texts, encoded
 
 SOME_ROW = "in some row of the query"

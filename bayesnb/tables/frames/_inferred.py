@@ -1,0 +1,202 @@
+"""The likelihoods that suit columns, by their summaries: the one rule of the command line and of the estimator."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import NamedTuple
+
+from bayesnb.compute.arrays import _limits as limits
+from bayesnb.compute.arrays._typing import ArrayLike, Table
+from bayesnb.core.rows._labelled_rows import check_weights
+from bayesnb.tables.frames import _series as series
+from bayesnb.tables.frames._columns import SKIP, Column, Kind
+from bayesnb.tables.frames._series import DataError
+from bayesnb.tables.frames._summaries import Summary, summarise_column
+from bayesnb.tables.frames._texts import first_alike
+from bayesnb.tables.frames._values import is_meant_as_number, listing, why_text
+
+NOTHING = "nothing in it"
+ONE_VALUE = "one value only"
+IDENTIFIERS = "a different text in nearly every row"
+TOO_MANY = f"more than {limits.MOST_VALUES:,} different texts"
+ROW_NUMBERS = "a number for each row"
+ALL_DATES = "dates or times"
+
+
+class Choice(NamedTuple):
+    """The likelihood of one column.
+
+    Attributes:
+        name: The column.
+        kind: Its likelihood, or `skip` if it is left out.
+        reason: Why; worded to follow "the column has".
+    """
+
+    name: str
+    kind: Kind
+    reason: str
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class InferredLikelihoods(Mapping[str, str]):
+    """What ``infer_likelihoods`` returns: the likelihood of each column by name, `skip` for columns that are left out.
+
+    Give it to ``NaiveBayesClassifier(likelihoods=...)``, or a dict of it with other choices. Its repr is a table.
+
+    Attributes:
+        choices: For each column its name, likelihood and reason.
+
+    Example:
+        >>> import pandas as pd, bayesnb as nb
+        >>> kinds = nb.infer_likelihoods(pd.DataFrame({"size": [1.5, 2.25, 3.5], "colour": ["red", "blue", "red"]}))
+        >>> dict(kinds), kinds.choices[1].reason
+        ({'size': 'normal', 'colour': 'categorical'}, 'text with 2 values')
+        >>> clf = nb.NaiveBayesClassifier(likelihoods={**kinds, "size": "histogram"})
+    """
+
+    choices: tuple[Choice, ...]
+
+    def __getitem__(self, name: str) -> str:
+        return {choice.name: choice.kind for choice in self.choices}[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (choice.name for choice in self.choices)
+
+    def __len__(self) -> int:
+        return len(self.choices)
+
+    def __repr__(self) -> str:
+        rows = [("column", "likelihood", "because it has"), *self.choices]
+        widths = [max(len(row[place]) for row in rows) for place in (0, 1)]
+        return "\n".join(f"{name:{widths[0]}}  {kind:{widths[1]}}  {reason}" for name, kind, reason in rows)
+
+
+def infer_likelihoods(frame: Table, sample_weight: ArrayLike | None = None) -> InferredLikelihoods:
+    """The likelihood that suits the values of each column, and why.
+
+    Text is Categorical, and so are numbers whose column has the type of categories; whole numbers with at most 10
+    values, and any two numbers, if each occurs three times on average. Zeros and ones, and booleans, are Bernoulli;
+    other numbers Normal. Left out are columns with at most one value, text that differs in nearly every row or has
+    over a million values, dates and times, and numbers of rows. ``NaiveBayesClassifier``, `bayesnb fit` and `bayesnb
+    compare` choose by the same rule; by default the first two see Normal columns in two more ways (``nb.Views``),
+    unless they are chosen: to give these choices back to the estimator chooses Normal.
+
+    Args:
+        frame: A data frame of pandas, polars or pyarrow, without the column of classes.
+        sample_weight: Weights [N]: a row of weight 3 counts as three, one of weight 0 is absent.
+
+    Raises:
+        DataError: if it is not a data frame, or one of its columns holds nested values or several types.
+        ValueError: for weights that are negative or not finite.
+
+    Example:
+        >>> import pandas as pd, bayesnb as nb
+        >>> frame = pd.DataFrame({"size": [1.5, 2.25, 3.5], "colour": ["red", "blue", "red"], "ill": [1, 0, 1]})
+        >>> dict(nb.infer_likelihoods(frame))
+        {'size': 'normal', 'colour': 'categorical', 'ill': 'bernoulli'}
+    """
+    found = series.as_frame(frame)
+    if found is None:
+        raise DataError(f"infer_likelihoods takes a data frame, got {type(frame).__name__}: give named columns")
+    weight = None
+    if sample_weight is not None:
+        weight = check_weights(sample_weight, len(found))
+        found, weight = found.filter((weight > 0).tolist()), weight[weight > 0]
+    return InferredLikelihoods(tuple(infer(summarise_column(found[name], weight=weight)) for name in found.columns))
+
+
+def infer(column: Summary) -> Choice:
+    """The likelihood that suits a column."""
+    return Choice(column.name, *_infer(column))
+
+
+def _infer(column: Summary) -> tuple[Kind, str]:
+    distinct = column.distinct
+    if distinct < 2:
+        return SKIP, ONE_VALUE if distinct else NOTHING
+    if column.flags:
+        return "bernoulli", "true and false"
+    if column.text:
+        if column.dates:
+            return SKIP, ALL_DATES
+        if distinct > max(limits.FEW_VALUES, limits.ID_SHARE * column.times):
+            return SKIP, IDENTIFIERS
+        if column.values is None:
+            return SKIP, TOO_MANY
+        return "categorical", f"text with {distinct:,} values"
+    if column.declared and distinct <= max(limits.FEW_VALUES, limits.ID_SHARE * column.times):
+        return "categorical", f"{distinct:,} categories"
+    if inf in map(abs, column.span):
+        return "normal", "numbers, with an infinite one"
+    if distinct == 2 and column.span == (0.0, 1.0):
+        return "bernoulli", "zeros and ones"
+    if limits.CELLS_A_VALUE * distinct <= column.times and distinct <= (limits.FEW_VALUES if column.whole else 2):
+        return "categorical", f"{distinct} {'whole numbers' if column.whole else 'numbers'}"
+    return (SKIP, ROW_NUMBERS) if _are_row_numbers(column) else ("normal", "numbers")
+
+
+def _are_row_numbers(column: Summary) -> bool:
+    """Whether each whole number of a range occurs once, or half of them if rows were drawn from a table.
+
+    A row number reveals the class if rows are sorted by class. If there are too many values to keep, only the number
+    of cells is compared with the length of the range.
+    """
+    length = column.span[1] - column.span[0] + 1
+    if not column.whole or column.repeated or column.num_cells < 2 * limits.FEW_VALUES:
+        return False
+    return length == column.num_cells if column.values is None else column.num_cells >= length / 2
+
+
+def in_python(name: str, kind: str) -> str:
+    """How to choose a column's likelihood in Python."""
+    return f"likelihoods={{'{name}': '{kind}'}}"
+
+
+def on_command_line(name: str, kind: str) -> str:
+    """How to choose a column's likelihood on the command line."""
+    return f"--as {shlex.quote(f'{name}={kind}')}"
+
+
+def warnings_of(columns: Mapping[str, Summary], choices: Sequence[Column], how: Callable[..., str]) -> tuple[str, ...]:
+    """Sentences about columns whose likelihoods were inferred.
+
+    Args:
+        columns: Their summaries, by name.
+        choices: The columns, each with its likelihood.
+        how: What to write to choose another likelihood: ``in_python`` or ``on_command_line``.
+    """
+    found = [*filter(None, (_of_numbers_as_text(columns[choice.name]) for choice in choices))]
+    found += filter(None, (_of_similar(columns[choice.name]) for choice in choices if choice.kind == "categorical"))
+    for reason in (NOTHING, ONE_VALUE, IDENTIFIERS, TOO_MANY, ROW_NUMBERS, ALL_DATES):
+        names = [choice.name for choice in choices if choice.reason == reason]
+        if names:
+            noun, verb, be, it = ("column", "has", "is", "it") if len(names) == 1 else ("columns", "have", "are", "one")
+            keep = how(names[0], "normal" if reason == ROW_NUMBERS else "categorical")
+            advice = "" if reason in (NOTHING, ONE_VALUE) else f"; to keep {it}, write {keep}"
+            if reason in (IDENTIFIERS, TOO_MANY):
+                advice += f", or, to count the words of its texts, {how(names[0], 'words')}"
+            found.append(f"{noun} {listing(names)} {verb} {reason} and {be} left out{advice}")
+    return tuple(found)
+
+
+def _of_numbers_as_text(column: Summary) -> str:
+    """A warning if most of a column's texts are numbers, and a few are not (`N/A`, `1,5`, `unknown`)."""
+    if column.odd is None or 2 * column.num_numbers < column.num_cells:
+        return ""
+    cell, place = column.odd
+    why = f", which {why_text(cell)}" if is_meant_as_number(cell) else ""
+    return f"column '{column.name}' is read as text because of '{cell}' {place}{why}"
+
+
+def _of_similar(column: Summary) -> str:
+    """A warning if two categories differ only in case or blanks."""
+    alike = first_alike(column.values) if column.text and column.values is not None else None
+    if alike is None:
+        return ""
+    return (
+        f"column '{column.name}' has the categories '{alike[0]}' and '{alike[1]}', which differ only in case or "
+        "blanks: write them alike if they are one"
+    )
