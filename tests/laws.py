@@ -139,6 +139,18 @@ def evidence_is_a_product_of_predictions(case: Case) -> None:
     assert_allclose(total, whole.log_evidence, rtol=1e-9)
 
 
+def of_segments(value, slope, cuts):
+    """The probabilities of a histogram's segments, [K, D, G], and their slopes while their bins keep their shares.
+
+    Of n bins that have shares of a segment's p, the change of variables brings p^(n - 1) into the density.
+    """
+    segment = np.cumsum(np.pad(cuts, [(0, 0), (1, 0)]), axis=1)
+    member = segment[:, :, None] == np.arange(segment.shape[1])
+    parts = value, value * slope, 1.0 * (value > 0)
+    total, pull, bins = (np.einsum("kdg,dgs->kds", part, member) for part in parts)
+    return total, np.where(total > 0, (pull + bins - 1) / np.where(total > 0, total, 1.0), 0.0)
+
+
 def mode_is_stationary(case: Case) -> None:
     """The gradient of the log posterior vanishes at the mode, along the simplex for probabilities."""
     statistics = nb.sufficient_statistics(case.model, case.X, case.y)
@@ -151,10 +163,13 @@ def mode_is_stationary(case: Case) -> None:
         value, slope = np.asarray(mode[site]), np.asarray(gradient[site])
         if support.is_discrete:
             continue
+        if (cuts := mode.get(site.replace("_probs", "_cuts"))) is not None and site.endswith("_probs"):
+            value, slope = of_segments(value, slope, np.asarray(cuts))
         if support in (constraints.simplex, constraints.unit_interval):
             inside = (value > 1e-9) & (value < 1 - 1e-9)
             # the slope in log p; on the simplex, along directions that keep the sum
             level = np.where(inside, slope, -np.inf).max(axis=-1, keepdims=True)
+            level = np.where(inside.any(axis=-1, keepdims=True), level, 0.0)  # one segment has no such direction
             level = level if support == constraints.simplex else 0.0
             slope = value * (np.where(inside, slope, level) - level) * inside
         elif support == constraints.positive_definite:

@@ -268,7 +268,8 @@ def infer_kinds(X: Array, before: Kinds, seen: Undecided, weight: Any = None) ->
     if before and seen is None:
         return before, None
     rows, among = seen or (0, np.ones(X.shape[1], bool))
-    rows += len(X) if weight is None else np.maximum(weight, 1.0).sum()
+    with np.errstate(over="ignore"):  # weights that are too large are refused where rows are counted
+        rows += len(X) if weight is None else np.maximum(weight, 1.0).sum()
     flags, both = _find_flags(X, among)
     clear = both & (rows >= limits.FEW_VALUES)
     if before and clear.any():

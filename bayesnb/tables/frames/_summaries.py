@@ -157,7 +157,8 @@ def summarise_column(
     """
     if weight is not None:
         found = summarise_column(given, place, inferred=inferred, chosen=chosen, classes=classes)
-        extra = float(np.maximum(weight - 1.0, 0.0)[~series.are_missing(given)].sum())
+        with np.errstate(over="ignore"):  # weights that are too large are refused where rows are counted
+            extra = float(np.maximum(weight - 1.0, 0.0)[~series.are_missing(given)].sum())
         return replace(found, extra=extra, repeated=found.repeated or extra > 0)
     given = series.to_plain(given, coded=True)
     cells = series.to_plain(given) if given.dtype in series.WITH_CATEGORIES else given

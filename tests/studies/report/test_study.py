@@ -114,19 +114,24 @@ def test_differences_from_a_reference(study):
         study.differences("MLE", metric="accuracy")
 
 
-def test_the_utility_of_sets_has_an_interval_where_all_splits_share_test_rows():
+def test_the_utility_of_sets_has_an_interval_where_all_splits_share_test_rows(rng):
     """As the accuracy has: where every set has one class, at s = 0, they are equal."""
     metrics = ("accuracy", "u65", "determinacy")
-    none, some = (nb.experiment(["wine"], ["full Bayes", "tempered"], [32], 8, metrics, s=s) for s in (0, 0.5))
+    y = rng.integers(0, 3, 180)
+    grades = pd.DataFrame(np.where(rng.random((180, 6)) < 0.5, y[:, None], rng.integers(0, 3, (180, 6)))).astype(
+        "category"
+    )
+    sets = {"grades": (grades.rename(columns=str), y)}
+    none, some = (nb.experiment(sets, ["full Bayes", "tempered"], [32], 8, metrics, s=s) for s in (0, 0.5))
     plain, utility = none.differences("full Bayes"), none.differences("full Bayes", metric="u65")
     about = ["mean", "low", "high", "p_worse", "estimator"]
     assert plain["metric"].item() == "accuracy"  # the first of the study
     assert plain[about].round(5).equals(utility[about].round(5))
     (found,) = some.differences("full Bayes", metric="u65").itertuples()
-    scores = some.scores("u65").loc["wine"]
+    scores = some.scores("u65").loc["grades"]
     assert_allclose(found.mean, scores["tempered"] - scores["full Bayes"], atol=1e-6)
     assert (found.estimator, found.low < found.mean < found.high) == ("crossed", True)
-    assert some.scores("determinacy").loc["wine", "full Bayes"] < 1
+    assert some.scores("determinacy").loc["grades", "full Bayes"] < 1
 
 
 def test_tests_of_hypotheses_take_the_scores(study):

@@ -43,7 +43,7 @@ def test_durations_are_refused_with_how_to_make_them_numbers(fit):
 
 
 def test_durations_are_no_labels():
-    with pytest.raises(ValueError, match="y must be integers"):
+    with pytest.raises(ValueError, match=r"y holds strings, dates or objects, expected integers 0\.\.K-1"):
         nb.fit_posterior(nb.NaiveBayes(nb.Normal()), np.eye(2), SPANS[0])
     with pytest.raises(ValueError, match="Y must be zeros and ones"):
         nb.fit_multilabel(nb.NaiveBayes(nb.Normal()), np.eye(2), SPANS)

@@ -103,7 +103,7 @@ def test_what_was_chosen_is_kept_with_the_model(how, tmp_path):
     assert again.likelihoods_ == KINDS
     assert again.get_params()["likelihoods"] == KINDS
     assert_array_equal(again.predict_proba(FRAME), clf.predict_proba(FRAME))
-    with pytest.warns(UserWarning, match="the dependence between columns that it learned is left out from now on"):
+    with pytest.warns(UserWarning, match="partial_fit after fit drops the learned dependence between columns"):
         again.partial_fit(FRAME, Y)
     assert again.class_count_.sum() == 2 * N
 
