@@ -104,7 +104,7 @@ def test_folds_and_powers_are_exact(model, rows):
 def test_other_fits_take_it(model, rows, key):
     X, y = rows
     post = nb.fit_posterior(model, X, y)
-    assert replicates(model, X, y, key=key)["x_probs"].shape == (20, K, 3, 8)
+    assert replicates(model.resolve(X, y), X, y, key=key)["x_probs"].shape == (20, K, 3, 8)
     averaged = nb.fit_averaged(model, X, y)
     assert_allclose(averaged.predict_proba(X).sum(axis=1), 1.0, rtol=1e-9)
     assert (nb.feature_inclusion(model, X, y).probability > 0.9).all()
