@@ -19,9 +19,11 @@ from rich.cells import cell_len, set_cell_size
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.core.storage._whole_file import whole_file
 from bayesnb.inspection._dependence import Dependence
-from bayesnb.plots import STYLES, confidence_shares, dependence, learning_curve, reliability
 from bayesnb.studies.comparison._methods import REFERENCE
 from bayesnb.studies.comparison._metrics import METRICS, NUM_BINS
+from bayesnb.studies.plots._curves import confidence_shares, learning_curve, reliability
+from bayesnb.studies.plots._features import dependence
+from bayesnb.studies.plots._style import STYLES
 from bayesnb.studies.report._comparison import Comparison, numbers_of
 from bayesnb.studies.report._summary import Findings, Summary, capitalise, number, plural, rank, tenths, with_error
 from bayesnb.tables.files.sources._csv import line

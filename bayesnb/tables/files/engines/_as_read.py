@@ -24,7 +24,9 @@ def as_read(lazy: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
         if dtype in TEXTS or _rounds(lazy, name, dtype):
             texts.append(name)
             x = x.cast(nw.String())
-        cells[name] = nw.when((x - x == 0.0) | beyond(name, dtype)).then(x + 0.0) if dtype.is_float() else x
+        if dtype.is_float():  # with its type, as Ibis takes the sum with 0.0 of single precision for double
+            x = nw.when((x - x == 0.0) | beyond(name, dtype)).then((x + 0.0).cast(dtype))
+        cells[name] = x
     lazy = lazy.select(**cells)
     return nw.from_native(_by_bytes(lazy, texts)) if texts else lazy
 
