@@ -18,7 +18,8 @@ def test_the_same_lines_run_on_a_laptop_and_on_a_cluster(engine, package):
         pytest.skip("Java is not installed")
     path = f"{EXAMPLES.parent}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
     command = [sys.executable, str(EXAMPLES / "in_the_engine.py"), "--engine", engine]
-    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+    env = {**os.environ, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable}  # Spark's workers need pyarrow
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert f"{engine}: 5,000 rows; " in done.stdout
     assert "known answer: the probabilities are those of a fit in memory" in done.stdout
