@@ -55,14 +55,14 @@ def marginals(counts: Array, normal: nb.Normal) -> dict[str, Any]:
 
 def errors(data: Any, exact: dict[str, Any]) -> Array:
     """How far the mean of each parameter's draws lies from the exact one, in ArviZ's Monte Carlo standard errors."""
-    draws, spread = data["posterior"], library().mcse(data, method="mean")
+    draws, spread = data["posterior"], library("this example").mcse(data, method="mean")
     far = [(draws[s].mean(("chain", "draw")).values - d.mean()) / spread[s].values for s, d in exact.items()]
     return np.concatenate([values.ravel() for values in far])
 
 
 def summarise(data: Any, title: str) -> None:
     """What ArviZ says of the parameters that are drawn."""
-    summary = library().summary
+    summary = library("this example").summary
     print(f"\n{title}")
     print(summary(data, var_names=["class_probs"]).to_string())
     print(summary(data, var_names=["x_loc", "x_variance"], coords={"x_features": [SHOWN]}).to_string())

@@ -270,8 +270,9 @@ def _digest(data: bytes) -> str:
 
 def _content(path: Path, start: int = 0, size: int = -1) -> bytes:
     """The bytes of a file from a place on, all or so many; none if there is no file."""
-    if not path.exists():
+    try:  # to ask first whether it exists would be too early: another process may remove it in between
+        with path.open("rb") as file:
+            file.seek(start)
+            return file.read(size)
+    except FileNotFoundError:
         return b""
-    with path.open("rb") as file:
-        file.seek(start)
-        return file.read(size)

@@ -217,21 +217,22 @@ def test_parts_are_merged_two_by_two(rng, size):
 
 
 @pytest.mark.parametrize(  # two_processes_are_one shards rows by default
-    ("lane", "passed"),
+    "lane",
     [
-        pytest.param("not slow and not fuzz", 31, marks=pytest.mark.slow),
-        pytest.param("slow", 24, marks=pytest.mark.slow),
-        pytest.param("fuzz", 14, marks=pytest.mark.fuzz),
+        pytest.param("not slow and not fuzz", marks=pytest.mark.slow),
+        pytest.param("slow", marks=pytest.mark.slow),
+        pytest.param("fuzz", marks=pytest.mark.fuzz),
     ],
 )
-def test_on_four_devices(lane, passed):
+def test_on_four_devices(lane):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
     environment |= {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_ENABLE_X64": "1"}
     environment |= {"JAX_PLATFORMS": "cpu", "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}  # most of the time is compilation
     command = [sys.executable, "-m", "pytest", "-q", "-n0", "-k", "mesh", "-m", lane, __file__, MERGING]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert re.search(rf"^{passed} passed", ran.stdout, re.M), ran.stdout
+    assert re.search(r"^\d+ passed", ran.stdout, re.M), ran.stdout
+    assert "skipped" not in ran.stdout, ran.stdout
 
 
 @pytest.fixture
