@@ -25,7 +25,7 @@ import scipy.special
 
 from bayesnb.compute.arrays._cells import observed
 from bayesnb.compute.arrays._compute import compute
-from bayesnb.compute.arrays._loops import compiled_unless_few, for_loops
+from bayesnb.compute.arrays._loops import compiled_unless_few, for_loops, part_of_loops
 from bayesnb.compute.arrays._placement import Array, on_host, pad_rows
 from bayesnb.compute.numerics import _stable as stable
 from bayesnb.compute.numerics._log_prob import LogProb
@@ -186,6 +186,37 @@ A5, A6, A7 = 1.818357216161805012e-01, 1.531383769920937332e-01, 1.4798198605116
 E2, E3, E4, E5, E6, E7, E8, E9, E10, E11 = (1.0 / math.factorial(n) for n in range(2, 12))
 
 
+@part_of_loops
+def _log1p_of_rows(square: Array, room: Array, bits: Array, logs: Array, rows: int) -> None:
+    """logs = log(1 + square), by the formula of the head; ``room`` is [2, ROWS], and ``bits`` its bits."""
+    for n in range(rows):
+        room[0, n] = 1.0 + square[n]
+    for n in range(rows):  # 1 + square = 2^e (1 + f): 2^52 + e + 1023 and 2^-e take its place
+        e = (bits[0, n] - HALF) >> BITS
+        bits[0, n], bits[1, n] = e | MARK, (BIAS - e) << BITS
+    for n in range(rows):
+        f = square[n] * room[1, n] + (room[1, n] - 1.0)
+        g = f / (2.0 + f)
+        q = g * g
+        r = q * (A1 + q * (A2 + q * (A3 + q * (A4 + q * (A5 + q * (A6 + q * A7))))))
+        logs[n] = (room[0, n] - WHOLE) * LOG_2 + (f - g * (f - r))
+
+
+@part_of_loops
+def _exp_of_rows(v: Array, room: Array, bits: Array, powers: Array, rows: int) -> None:
+    """powers = exp(-v) for v from 0 to 700, by the formula of the head; ``room`` and ``bits`` as above."""
+    for n in range(rows):
+        room[0, n] = v[n] / LOG_2 + ROUND
+        e = room[0, n] - ROUND
+        room[1, n] = (e * HIGH - v[n]) + e * LOW
+    for n in range(rows):
+        bits[0, n] = (BIAS - (bits[0, n] & LAST)) << BITS
+    for n in range(rows):
+        g = room[1, n]
+        last = E6 + g * (E7 + g * (E8 + g * (E9 + g * (E10 + g * E11))))
+        powers[n] = (1.0 + g * (1.0 + g * (E2 + g * (E3 + g * (E4 + g * (E5 + g * last)))))) * room[0, n]
+
+
 @partial(compiled_unless_few, error_model="numpy", fastmath={"contract"})
 def log_powers(
     x: Array, centre: Array, loc: Array, precision: Array, power: Array, shift: Any = None, base: Any = None
@@ -196,12 +227,10 @@ def log_powers(
     NaN cells add nothing, nor do those with an infinite base. The result is not finite on overflow.
     """
     out = np.zeros((x.shape[0], loc.shape[0]))
-    tile, total, excess = np.empty((x.shape[1], ROWS)), np.empty(ROWS), np.empty(ROWS)
-    others = np.empty((x.shape[1], ROWS))
-    # numbers whose bits are read or written, and their bits
-    sums, shown, scale = np.empty(ROWS), np.empty(ROWS), np.empty(ROWS)
-    sums_bits, shown_bits, scale_bits = sums.view(np.uint64), shown.view(np.uint64), scale.view(np.uint64)
-    square, logs, rest = np.empty(ROWS), np.empty(ROWS), np.empty(ROWS)
+    tile, others = np.empty((x.shape[1], ROWS)), np.empty((x.shape[1], ROWS))
+    total, excess, square, logs = np.empty(ROWS), np.empty(ROWS), np.empty(ROWS), np.empty(ROWS)
+    room = np.empty((2, ROWS))
+    bits = room.view(np.uint64)
     for begin in range(0, x.shape[0], ROWS):
         rows = min(ROWS, x.shape[0] - begin)
         for n in range(rows):
@@ -215,38 +244,20 @@ def log_powers(
                 middle, unit, exponent = loc[k, d], precision[k, d], power[k, d]
                 for n in range(rows):
                     z = (tile[d, n] - middle) * unit
-                    s = z * z
-                    square[n] = s if s < LARGE_SQUARE else (np.inf if z == z else 0.0)
-                    sums[n] = 1.0 + square[n]
-                for n in range(rows):
-                    e = (sums_bits[n] - HALF) >> BITS
-                    shown_bits[n] = e | MARK
-                    scale_bits[n] = (BIAS - e) << BITS
-                for n in range(rows):
-                    f = square[n] * scale[n] + (scale[n] - 1.0)
-                    g = f / (2.0 + f)
-                    q = g * g
-                    r = q * (A1 + q * (A2 + q * (A3 + q * (A4 + q * (A5 + q * (A6 + q * A7))))))
-                    logs[n] = (shown[n] - WHOLE) * LOG_2 + (f - g * (f - r))
+                    square[n] = z * z if z * z < LARGE_SQUARE else (np.inf if z == z else 0.0)
+                _log1p_of_rows(square, room, bits, logs, rows)
                 if base is None:
                     for n in range(rows):
                         total[n] += exponent * logs[n]
                     continue
+                # log(1 + exp(odds)) = max(odds, 0) + log(1 + exp(-v)), whose sum is the logarithm of a product
                 for n in range(rows):
                     odds = shift[k, d] - others[d, n] - exponent * logs[n]
-                    # log(1 + exp(odds)) = max(odds, 0) + log(1 + exp(-v)), whose sum is the logarithm of a product
                     total[n] += max(odds, 0.0)
-                    v = min(abs(odds), 700.0)  # exp(-v) of larger v is lost in 1 + exp(-v)
-                    sums[n] = v / LOG_2 + ROUND
-                    whole = sums[n] - ROUND
-                    rest[n] = (whole * HIGH - v) + whole * LOW
+                    square[n] = min(abs(odds), 700.0)  # exp(-v) of larger v is lost in 1 + exp(-v)
+                _exp_of_rows(square, room, bits, logs, rows)
                 for n in range(rows):
-                    scale_bits[n] = (BIAS - (sums_bits[n] & LAST)) << BITS
-                for n in range(rows):
-                    g = rest[n]
-                    last = E6 + g * (E7 + g * (E8 + g * (E9 + g * (E10 + g * E11))))
-                    r = (1.0 + g * (1.0 + g * (E2 + g * (E3 + g * (E4 + g * (E5 + g * last)))))) * scale[n]
-                    excess[n] = excess[n] + r + excess[n] * r
+                    excess[n] = excess[n] + logs[n] + excess[n] * logs[n]
             for n in range(rows):
                 out[begin + n, k] = total[n] + math.log1p(excess[n])
     return out
