@@ -20,10 +20,10 @@ from bayesnb.recognition._user_program import NotNaiveBayes
 def find_parts(target: Values, sources: Mapping[str, Values], *, inverse: bool) -> tuple[tuple[Part, ...], Any]:
     """The parts of the target that are elements of the sources through a link, and which elements none gives.
 
-    What is no element itself may be one times a known constant, plus another.
+    A latent equals the link's inverse of a parameter, or is one times a known constant, plus another. The target is a
+    parameter and the sources are latents; if ``inverse``, the other way round.
     """
-    flat = target.values.reshape(len(target.values), -1)
-    missing = np.ones(flat.shape[1], bool)
+    missing = np.ones(target.values[0].size, bool)
     parts: list[Part] = []
     for affine, (name, link), (source, given) in product((False, True), LINKS.items(), sources.items()):
         if not missing.any():
@@ -31,23 +31,24 @@ def find_parts(target: Values, sources: Mapping[str, Values], *, inverse: bool) 
         events = (target.event, given.event)
         if (link.matrix and (affine or events != (2, 2))) or (affine and all(events)):
             continue
-        wanted, offered = flat, np.asarray(given.values, np.float64)
-        offered = offered if link.matrix else offered.reshape(len(offered), -1)
+        latent, parameter = (target, given) if inverse else (given, target)
         with np.errstate(all="ignore"):
-            if affine and not inverse:
-                wanted = link.inverse(wanted)
-            else:
-                offered = np.asarray((link.inverse if inverse else link.forward)(offered)).reshape(len(offered), -1)
+            latents, numbers = _flat(latent.values), _flat(link.inverse(np.asarray(parameter.values, np.float64)))
+            wanted, offered = (latents, numbers) if inverse else (numbers, latents)
             at, found = _match(*map(_without_constants, (wanted, offered))) if affine else _match(wanted, offered)
         found &= missing
         if found.any():
             placed = np.flatnonzero(found)
-            pair = wanted[:, placed], offered[:, at[placed]]
-            constants = _constants(*pair[:: 1 if inverse else -1]) if affine else ()
+            of_latents, of_numbers = (placed, at[placed]) if inverse else (at[placed], placed)
+            constants = _constants(latents[:, of_latents], numbers[:, of_numbers]) if affine else ()
             size = given.shape[-1] if link.matrix else 1
             parts.append(Part(source, name, Positions(at[placed]), Positions(placed), size, *constants))
             missing &= ~found
     return tuple(parts), missing
+
+
+def _flat(values: Any) -> Any:
+    return np.reshape(values, (len(values), -1))
 
 
 def _without_constants(values: Any) -> Any:
