@@ -73,6 +73,8 @@ def from_numpyro(
         raise ValueError(f"fn must be a NumPyro program, a function, got {type(fn).__name__}")
     if not isinstance(model_args, tuple):
         raise ValueError(f"model_args must be a tuple of the program's arguments, got {type(model_args).__name__}")
+    if not isinstance(model_kwargs, Mapping | None):
+        raise ValueError(f"model_kwargs must be a dict of arguments by name, got {type(model_kwargs).__name__}")
     with jax.enable_x64(True), allow_promotion(), by_numpy():
         call: Any = fn
         given = dict(model_kwargs or {})

@@ -179,3 +179,18 @@ def test_discrete_latents_are_refused():
     model, X, y = cases.make("histogram")
     with pytest.raises(nb.NotNaiveBayes, match="site 'x_total' is discrete and not observed"):
         nb.from_numpyro(model.resolve(X, y), model_args=(X, y), label="label")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ((np.ones(3), np.zeros(3, int)), np.zeros(3)),
+            "model_kwargs must be a dict of arguments by name, got ndarray",
+        ),
+        ((np.ones(3),), "model_args must be a tuple of the program's arguments, got ndarray"),
+    ],
+)
+def test_arguments_that_are_no_tuple_and_no_dict_are_refused(arguments, said):
+    with pytest.raises(ValueError, match=said):
+        nb.from_numpyro(print, *arguments, label="y")

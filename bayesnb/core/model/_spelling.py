@@ -152,28 +152,38 @@ class Spelling(NamedTuple):
 
 
 def sample_sites(model: Any, spelling: Spelling) -> dict[str, Array]:
-    """Sample the program's sites under the model's priors, inside a NumPyro program; ``model`` has its own sites."""
+    """Sample the program's sites under the model's priors, inside a NumPyro program; ``model`` has its own sites.
+
+    p(latent) = p(parameter) |d parameter / d latent|, and the law of a parameter may depend on those before it in its
+    block. So sites are sampled in that order, each given the parameters that the sites before it determine.
+    """
+    spelled = {source for site in spelling.sites for source in site.sources}
     found: dict[str, Array] = {}
-    known: dict[str, Array] = {}
-    own_values: dict[str, Array] = {}
-    for stage in range(max(len(family.sites) for family in model.families.values())):
-        with allow_promotion(), handlers.block(), handlers.seed(rng_seed=0):
-            trace = handlers.trace(handlers.substitute(model.params, data=known)).get_trace()
-        laws = {name: site["fn"] for name, site in trace.items() if site["type"] == "sample"}
-        orders = [[name for name in laws if name.startswith(f"{block}_")] for block in model.families]
-        ready = {name: laws[name] for names in orders for name in names[: stage + 1]}
-        ready |= {name: laws[name] for name in laws if name == "class_probs"}
+    own: dict[str, Array] = {}
+    for depth in range(1, 1 + max(len(family.sites) for family in model.families.values())):
+        laws, class_probs = _first_laws(model, depth, own | spelling.read_some(found))
         for site in spelling.sites:
-            if site.name not in found and site.sources <= ready.keys():
-                found[site.name] = numpyro.sample(site.name, SiteDistribution(site, ready, spelling.canonical))
-        spelled = {part.source for site in spelling.sites for part in site.parts}
-        own = {name: law for name, law in ready.items() if name not in spelled and name not in found}
-        found |= {name: numpyro.sample(name, law) for name, law in own.items()}
-        own_values |= {name: found[name] for name in own}
-        known = own_values | spelling.read_some(found)
-    if "class_probs" in trace and "class_probs" not in laws:
-        found["class_probs"] = numpyro.deterministic("class_probs", trace["class_probs"]["value"])
-    return found
+            if site.name not in found and site.sources <= laws.keys():
+                found[site.name] = numpyro.sample(site.name, SiteDistribution(site, laws, spelling.canonical))
+        for name, law in laws.items():
+            if name not in spelled and name not in own:
+                own[name] = numpyro.sample(name, law)
+    known = {} if class_probs is None else {"class_probs": numpyro.deterministic("class_probs", class_probs)}
+    return found | own | known
+
+
+def _first_laws(model: Any, depth: int, known: Mapping[str, Array]) -> tuple[dict[str, dist.Distribution], Any]:
+    """The laws of the first so many sites of each block, given the values before them; p(y) if no site samples it."""
+    with allow_promotion(), handlers.block(), handlers.seed(rng_seed=0):
+        trace = handlers.trace(handlers.substitute(model.params, data=known)).get_trace()
+    laws = {name: site["fn"] for name, site in trace.items() if site["type"] == "sample"}
+    first = {}
+    for block, family in model.families.items():
+        names = {f"{block}_{site}" for site in family.sites}
+        first |= dict([(name, law) for name, law in laws.items() if name in names][:depth])
+    if "class_probs" in laws:
+        return first | {"class_probs": laws["class_probs"]}, None
+    return first, trace["class_probs"]["value"] if "class_probs" in trace else None
 
 
 class SiteDistribution(dist.Distribution):

@@ -219,3 +219,28 @@ def test_a_change_of_variables_in_no_list_is_refused(tmp_path):
     model = nb.from_numpyro(program, (COUNTS, Y), label="y")
     with pytest.raises(ValueError, match="a distribution is transformed by SoftplusTransform; allowed: "):
         nb.save(model, tmp_path / "model.nb")
+
+
+@pytest.mark.parametrize("names", [("x_y", "x"), ("x", "x_y")])
+def test_a_block_whose_name_begins_with_that_of_another_has_sites_of_its_own(names):
+    reals, flags = names
+
+    def program(a, b, y):
+        with numpyro.plate("class", 2, dim=-2), numpyro.plate("column", 3, dim=-1):
+            v = numpyro.sample("v", dist.InverseGamma(2.0, 1.0))
+            m = numpyro.sample("m", dist.Normal(0.0, jnp.sqrt(v)))
+        with numpyro.plate("class", 2, dim=-2), numpyro.plate("flag", 4, dim=-1):
+            t = numpyro.sample("t", dist.Beta(1.0, 2.0))
+        with numpyro.plate("row", len(a)):
+            numpyro.sample(reals, dist.Normal(m[y], jnp.sqrt(v)[y]).to_event(1), obs=a)
+            numpyro.sample(flags, dist.Bernoulli(t[y]).to_event(1), obs=b)
+
+    arguments = MEASURES, WORDS, LABELS
+    model = nb.from_numpyro(program, arguments, label="y")
+    with handlers.seed(rng_seed=0):
+        params = model.params()
+    assert {site: np.shape(params[site]) for site in "vmt"} == {"v": (2, 3), "m": (2, 3), "t": (2, 4)}
+    exact, _ = log_density(program, arguments, {}, params)
+    ours, _ = log_density(model, ({reals: MEASURES, flags: WORDS}, LABELS), {}, params)
+    class_prior = np.log(np.asarray(params["class_probs"]))[LABELS].sum()
+    assert_allclose(ours - class_prior, exact, rtol=1e-5)
