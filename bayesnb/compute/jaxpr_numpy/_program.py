@@ -220,7 +220,7 @@ def _scan(equation: Any, jaxpr: Any, length: int, reverse: bool, **_: Any) -> Fu
     if length > LONG:
         return bind(equation)
     body = compose(jaxpr)
-    # scanned arguments and results have one axis more than in the body
+    # scanned arguments and results have one axis more than in the body; newer JAX has no count of the others, num_carry
     inside, outside = ([v.aval for v in jaxpr.jaxpr.outvars], [v.aval for v in equation.outvars])
     like = [
         (one.shape, numpy_dtype(one.dtype)) for one, all_ in zip(inside, outside, strict=True) if one.ndim < all_.ndim

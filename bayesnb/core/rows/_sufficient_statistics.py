@@ -134,29 +134,37 @@ def follow(model: Model, statistics: ModelStatistics) -> Model:
 
 def from_host(rows: LabelledRows, *, evidence: bool = True) -> ModelStatistics:
     """The statistics of numpy rows, by blocks of rows in threads."""
-    families, arrays, num_classes = rows.families, rows.arrays, rows.num_classes
 
     def part(some: slice) -> ModelStatistics:
-        z = HostSums(rows.labels.rows(some), num_classes, evidence=evidence)
-        found = {}
-        for name, family in families.items():
-            x = part_of(arrays[name], some)
-            provable = only_support(family, PROVABLE)  # then the sums may prove what the check would find
-            if not provable:
-                check_cells(family, name, True, x)
-            found[name] = family.statistics(x, z)
-            if provable and not z.proves(x, family.support):
-                check_cells(family, name, True, x)
+        z = HostSums(rows.labels.rows(some), rows.num_classes, evidence=evidence)
+        cells = {name: part_of(x, some) for name, x in rows.arrays.items()}
+        found = {name: _checked_sums(family, name, cells[name], z) for name, family in rows.families.items()}
         return ModelStatistics(z.counts(), found)
 
     sizes = class_sizes(rows)
     require_memory(rows, sizes)
-    row_bytes = max([1, *map(bytes_per_row, arrays.values())])
-    least = num_classes * max([0, *sizes.values()])
-    block_bytes = limits.SPARSE_BLOCK_BYTES if any(map(is_sparse, arrays.values())) else None
-    whole = row_bytes * rows.num_rows <= 2 * least  # sums as large as the rows are made once, and not merged
-    blocks = [slice(0, rows.num_rows)] if whole else row_blocks(rows.num_rows, row_bytes, least, block_bytes)
-    return merge_in_threads(ModelStatistics.merge, part, blocks)
+    return merge_in_threads(ModelStatistics.merge, part, _blocks_of(rows, sizes))
+
+
+def _checked_sums(family: Any, name: str, x: Array, z: HostSums) -> Any:
+    """The statistics of cells that lie in the support: checked first, unless the sums themselves may prove it."""
+    if not only_support(family, PROVABLE):
+        check_cells(family, name, True, x)
+        return family.statistics(x, z)
+    found = family.statistics(x, z)
+    if not z.proves(x, family.support):
+        check_cells(family, name, True, x)
+    return found
+
+
+def _blocks_of(rows: LabelledRows, sizes: Mapping[str, int]) -> list[slice]:
+    """The rows in blocks; all together if sums are half as large as they, because such sums are not worth merging."""
+    row_bytes = max([1, *map(bytes_per_row, rows.arrays.values())])
+    least = rows.num_classes * max([0, *sizes.values()])
+    if row_bytes * rows.num_rows <= 2 * least:
+        return [slice(0, rows.num_rows)]
+    block_bytes = limits.SPARSE_BLOCK_BYTES if any(map(is_sparse, rows.arrays.values())) else None
+    return row_blocks(rows.num_rows, row_bytes, least, block_bytes)
 
 
 @partial(jax.jit, static_argnames=("num_classes", "sharding"))
