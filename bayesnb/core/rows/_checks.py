@@ -15,10 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 from numpyro.distributions.constraints import Constraint
 
+from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._cells import bytes_per_row, from_bcoo, is_sparse, observed, part_of, rows_of
 from bayesnb.compute.arrays._loops import in_threads, require_jax, row_blocks
 from bayesnb.compute.arrays._memory import require_computed
-from bayesnb.compute.arrays._own_primitives import checked
+from bayesnb.compute.arrays._own_primitives import checked, refuse
 from bayesnb.compute.arrays._placement import (
     Array,
     as_array,
@@ -32,7 +33,7 @@ from bayesnb.compute.arrays._placement import (
     promote_dtypes,
     short_repr,
 )
-from bayesnb.core.families import Binomial, Categorical, Histogram, Multinomial, MultivariateNormal, Views
+from bayesnb.core.families import Binomial, Categorical, Histogram, Multinomial, MultivariateNormal, Normal, Views
 from bayesnb.core.families._base import Family, Params
 from bayesnb.core.families._categorical import codes_of_one_hot
 from bayesnb.core.families._hyperparameters import values_of
@@ -136,6 +137,8 @@ def check_cells(family: Family, name: str, fit: bool, x: Array, weight: Array | 
     family.check(cells, name)
     if fit:
         check_fit(family, cells, name)
+        if not on_host(cells):
+            check_squares(family, cells, name)
     return x
 
 
@@ -153,6 +156,32 @@ def _(family: Any, x: Array, block: str) -> None:
     missing = "a covariance has no closed form from rows with some cells missing"
     advice = "leave such rows out, make them NaN as a whole, or use Normal (predictions marginalise missing cells)"
     require_whole_rows(x, f"block {block!r}: {missing}; {advice}")
+
+
+@singledispatch
+def check_squares(family: Any, x: Array, block: str) -> None:
+    """Raises ValueError for a column of JAX numbers so small that their squares vanish; of tracers by ``refuse``."""
+    del family, x, block
+
+
+@check_squares.register(Normal)
+@check_squares.register(MultivariateNormal)
+def _(family: Any, x: Array, block: str) -> None:
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        return
+    least = float(jnp.finfo(jnp.promote_types(x.dtype, jnp.float32)).tiny) ** limits.SQUARABLE
+    largest = jnp.where(jnp.isnan(x), 0, abs(x)).max(axis=0, keepdims=True, initial=0)
+    what = (
+        f"block {block!r}, column {{column}}: a {type(family).__name__} column needs a number above {least:.0e} in size"
+    )
+    advice = "or all squares vanish: give the column in another unit"
+    refuse((largest > 0) & (largest < least), f"{what}, {advice}, or {WIDER}; got {{0}}", largest)
+
+
+@check_squares.register(Views)
+def _(family: Any, x: Array, block: str) -> None:
+    for one in family.families:
+        check_squares(one, x, block)
 
 
 def only_support(family: Family, supports: tuple[Constraint, ...]) -> bool:

@@ -200,9 +200,20 @@ def _from_cpu(rows: LabelledRows, like: jax.Array) -> ModelStatistics | None:
         (rows.arrays, rows.labels),
     )
     dtypes = from_device.eval_shape(rows.families, *a_row, rows.num_classes)
-    found = put_beside(like, from_host(rows), dtypes, limits.SQUARABLE)
+    sums = from_host(rows)
+    if any(map(_vanishes, jax.tree.leaves(sums), jax.tree.leaves(dtypes))):
+        return None
+    found = put_beside(like, sums, dtypes, limits.SQUARABLE)
     with jax.core.eval_context():
         return found and weaken_counts(found)
+
+
+def _vanishes(sums: Array, like: Any) -> bool:
+    """True if a number other than 0 is the square of one that another dtype cannot square."""
+    if like.dtype.kind != "f":
+        return False
+    least = float(np.finfo(like.dtype).tiny) ** (2 * limits.SQUARABLE)
+    return bool(((sums != 0) & (np.abs(sums) < least)).any())
 
 
 def row_sharding(*trees: Any) -> NamedSharding | None:

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import bayesnb as nb
 
@@ -219,3 +220,25 @@ def test_the_program_says_what_it_lacks():
         resolved(X, np.eye(2)[Y])
     with pytest.raises(ValueError, match="the number of classes must be declared"):
         ONE.resolve(X)
+
+
+@pytest.mark.parametrize("family", [nb.Normal(), nb.MultivariateNormal(), nb.Normal(variance="shared")])
+def test_jax_columns_whose_squares_vanish_are_refused(family):
+    """Their variances would be 0, or lose their digits; numpy rows are fitted in float64."""
+    random = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    plain = random.normal(size=(40, 2)) + y[:, None]
+    model = nb.NaiveBayes(family)
+    tiny = float(jnp.finfo(jnp.result_type(float)).tiny)
+    unit = np.array([1.0, tiny**0.4])  # the smallest units that squares take
+    near = nb.fit_posterior(model, jnp.asarray(plain * unit), y).predict_proba(jnp.asarray(plain * unit))
+    assert_allclose(near, nb.fit_posterior(model, plain * unit, y).predict_proba(plain * unit), atol=1e-4)
+    for power in (0.47, 0.5, 0.51):
+        cells = jnp.asarray(plain * np.array([1.0, tiny**power]))
+        for fit in (nb.fit_mle, nb.fit_posterior, nb.sufficient_statistics):
+            with pytest.raises(
+                ValueError, match="block 'x', column 1: a .* column needs a number above .* another unit"
+            ):
+                fit(model, cells, y)
+    zeros = jnp.asarray(plain * np.array([1.0, 0.0]))
+    assert np.isfinite(nb.fit_posterior(model, zeros, y).predict_proba(zeros)).all()
