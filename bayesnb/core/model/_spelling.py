@@ -177,10 +177,10 @@ def _first_laws(model: Any, depth: int, known: Mapping[str, Array]) -> tuple[dic
     with allow_promotion(), handlers.block(), handlers.seed(rng_seed=0):
         trace = handlers.trace(handlers.substitute(model.params, data=known)).get_trace()
     laws = {name: site["fn"] for name, site in trace.items() if site["type"] == "sample"}
-    first = {}
+    first: dict[str, dist.Distribution] = {}
     for block, family in model.families.items():
         names = {f"{block}_{site}" for site in family.sites}
-        first |= dict([(name, law) for name, law in laws.items() if name in names][:depth])
+        first |= [(name, law) for name, law in laws.items() if name in names][:depth]
     if "class_probs" in laws:
         return first | {"class_probs": laws["class_probs"]}, None
     return first, trace["class_probs"]["value"] if "class_probs" in trace else None

@@ -236,9 +236,7 @@ def test_jax_columns_whose_squares_vanish_are_refused(family):
     for power in (0.47, 0.5, 0.51):
         cells = jnp.asarray(plain * np.array([1.0, tiny**power]))
         for fit in (nb.fit_mle, nb.fit_posterior, nb.sufficient_statistics):
-            with pytest.raises(
-                ValueError, match="block 'x', column 1: a .* column needs a number above .* another unit"
-            ):
+            with pytest.raises(ValueError, match=r"block 'x', column 1: .* needs a number above .* another unit"):
                 fit(model, cells, y)
     zeros = jnp.asarray(plain * np.array([1.0, 0.0]))
     assert np.isfinite(nb.fit_posterior(model, zeros, y).predict_proba(zeros)).all()
