@@ -32,8 +32,8 @@ WINGS = {
 """Each with the others that it may import from."""
 
 LINES = {
-    "studies": 7000, "tables": 9590, "inspection": 3240, "learned": 3550, "recognition": 2490, "core": 12490,
-    "compute": 5760,
+    "studies": 6870, "tables": 9590, "inspection": 3240, "learned": 3550, "recognition": 2490, "core": 12550,
+    "compute": 5770,
 }  # fmt: skip
 """The most lines of each wing."""
 

@@ -17,14 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from bayesnb.compute.arrays import _limits as limits
-from bayesnb.studies.cli._options import (
-    load_program,
-    override_option,
-    parse_model_argument,
-    report_errors,
-    seed_option,
-    target_option,
-)
+from bayesnb.studies.cli._options import override_option, report_errors, seed_option, target_option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,6 +38,15 @@ def parse_sizes(given: str) -> tuple[int, ...]:
         return tuple(map(int, parse_parts(given)))
     except ValueError as error:
         raise click.BadParameter(f"'{given}' is not a list of whole numbers such as 20,50,100") from error
+
+
+def refuse_program(_: Any, option: click.Parameter, given: str | None) -> None:
+    """Say what does the work of an option that has left."""
+    if given is not None:
+        raise click.UsageError(
+            f"{option.opts[0]} has left compare: 'bayesnb experiment DATA --model FILE' scores a program beside other "
+            "methods, and nb.experiment fits all methods to the model that nb.from_numpyro makes of it"
+        )
 
 
 @click.command()
@@ -75,14 +77,8 @@ def parse_sizes(given: str) -> tuple[int, ...]:
     "--nuts/--no-nuts", default=None,
     help="Check the exact posterior with one NUTS run.  [default: if there are 4 fits or more for each free parameter]",
 )  # fmt: skip
-@click.option(
-    "--model", "place", metavar="FILE[:FUNCTION]",
-    help="Compare the methods on the NumPyro program in this Python file, which runs: use only files that you trust.",
-)  # fmt: skip
-@click.option(
-    "--model-arg", "arguments", type=parse_model_argument, multiple=True, metavar="NAME=VALUE",
-    help="An argument of the program; may be repeated.",
-)  # fmt: skip
+@click.option("--model", hidden=True, expose_value=False, callback=refuse_program)
+@click.option("--model-arg", hidden=True, expose_value=False, callback=refuse_program)
 @click.option(
     "--robustness", is_flag=True,
     help="Of a table of categories, say how many rows more, of any content, would change decisions of full Bayes; with "
@@ -101,8 +97,6 @@ def compare(
     out: Path | None,
     seed: int,
     nuts: bool | None,
-    place: str | None,
-    arguments: tuple[tuple[str, Any], ...],
     robustness: bool,
     rivals: bool,
 ) -> None:
@@ -118,11 +112,6 @@ def compare(
     three times on average, Categorical; other numbers Normal. Columns that differ in every row, such as names and row
     numbers, dates, and columns with one value are left out.
 
-    With --model all methods fit your own NumPyro program, if it is a Naive Bayes model, with the prior that it has. A
-    model file is code that runs. Its first argument takes the columns, in order, as an array: numbers as they are, text
-    and columns with --as COLUMN=categorical as codes 0, 1, ... in the order of their values. The argument y, label or
-    labels takes the classes 0, 1, ..., and num_classes their number; --model-arg gives the others.
-
     It is `bayesnb experiment` for one table, with a longer report. Every cell is kept in DIR as soon as it has run.
     Ctrl-C, or a signal to terminate, ends the comparison with a report of the splits that are complete, and the same
     command goes on. DIR must be new, empty, or of an earlier comparison of this table.
@@ -133,30 +122,17 @@ def compare(
       bayesnb compare penguins.csv --target species --as year=categorical
       bayesnb compare patients.csv --target outcome --sizes 20,50,100 --no-nuts
       bayesnb compare wine --rivals
-      bayesnb compare wine --model models/normal.py --model-arg strength=0.5
     """
     import numpy as np
     from rich.padding import Padding
 
     from bayesnb.tables.files._description import make_table
     from bayesnb.tables.files.sources._paths import BUILT_IN, open_data
-    from bayesnb.tables.frames._choices import expand
-    from bayesnb.tables.frames._series import DataError
 
     screen, notes = console(), console(stderr=True)
     if data not in BUILT_IN and Path(data).is_file() and Path(data).stat().st_size > limits.LARGE_FILE_BYTES:
         notes.print(f"Reading {data} ...", markup=False)
-    if arguments and place is None:
-        raise DataError("--model-arg gives an argument of a program: name its file with --model FILE")
-    program = None if place is None else load_program(place)
-    source, model = open_data(data), None
-    table = make_table(source, target, dict(overrides))
-    if program is not None:
-        from bayesnb.studies.comparison._own_program import recognise_table
-
-        notes.print(f"Recognising {place} ...", markup=False)
-        codes = [name for name, kind in expand(dict(overrides), source.names).items() if kind == "categorical"]
-        table, model = recognise_table(program, table, source.names, dict(arguments), codes)
+    table = make_table(open_data(data), target, dict(overrides))
 
     from bayesnb.core.results._pseudo_rows import require_categories
     from bayesnb.studies.comparison._data_sets import DataSet
@@ -171,7 +147,7 @@ def compare(
 
     chosen = (NAIVE_BAYES if methods is None else methods) + tuple(name for name in RIVALS if rivals)
     repeats = default_repeats(len(table.y)) if repeats is None else repeats
-    rows = DataSet(table.name, table, model, table.X, np.arange(len(table.y)), seed=seed)
+    rows = DataSet(table.name, table, None, table.X, np.arange(len(table.y)), seed=seed)
     if robustness:
         require_categories(rows.bayes)
     plan = plan_comparison(rows, sizes, repeats, chosen, test_rows)
@@ -181,8 +157,6 @@ def compare(
             if target is None and data not in BUILT_IN:
                 screen.print(f"No --target is given, so the last column, '{table.target}', is the target", markup=False)
             print_data(screen, summarise_data(rows))
-            if model is not None:
-                screen.print(model.certificate, "", sep="\n", markup=False)
             for warning in table.warnings:
                 notes.print("warning:", warning, style="yellow", markup=False)
             findings = _find(notes, plan, journal, nuts, robust=robustness)

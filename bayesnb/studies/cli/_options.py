@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import inspect
-import json
 import runpy
 import sys
 from collections.abc import Callable
@@ -91,21 +89,6 @@ def override_option(*kinds: str) -> Callable[[Callable[..., None]], Callable[...
 seed_option = click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Random seed."
 )
-
-
-def parse_model_argument(given: str) -> tuple[str, Any]:
-    """Parse `NAME=VALUE`; the value is JSON, a Python literal, or a word."""
-    name, equals, text = (part.strip() for part in given.partition("="))
-    if not equals or not name.isidentifier() or not text:
-        raise click.BadParameter(f"'{given}' is not NAME=VALUE, such as num_categories=4")
-    for parse in (json.loads, ast.literal_eval):
-        try:
-            return name, parse(text)
-        except (ValueError, SyntaxError):
-            pass
-    if not text.isidentifier():
-        raise click.BadParameter(f"'{text}' in '{given}' is not a number, a list such as [1, 2], or a word")
-    return name, text
 
 
 def load_program(place: str) -> Callable[..., Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import marshal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -20,7 +21,7 @@ from bayesnb.core.rows._arguments import is_number
 from bayesnb.inspection.sensitivity._decide_set import decide_set
 from bayesnb.studies.comparison._data_sets import DataSet, bayes_model
 from bayesnb.studies.comparison._methods import COMPARED, RIVALS, require_method
-from bayesnb.studies.comparison._own_program import recognise_table
+from bayesnb.studies.comparison._own_program import recognise_set
 from bayesnb.tables.frames._series import Array, DataError, closest, listing
 
 FITS: dict[str, Callable[..., Any]] = {"MLE": fit_mle, "MAP": fit_map, "full Bayes": fit_posterior}
@@ -58,12 +59,11 @@ class Contestant:
         Raises:
             ValueError: if a program is no Naive Bayes model of these rows, or a model's prior cannot be smoothed.
         """
+        if data.model is not None and (self.program is not None or "smoothing" in self.settings):
+            raise DataError(f"set '{data.name}' has a model with its own prior, which '{self.name}' would replace")
         if self.program is not None:
-            table, model = recognise_table(self.program, data.table, data.names, {})
-            return replace(data, table=table, model=model), model
+            return recognise_set(self.program, data)
         if "smoothing" in self.settings:
-            if data.model is not None:
-                raise DataError(f"set '{data.name}' has a model with its own prior, which smoothing would replace")
             model = bayes_model(data.table, laplace=self.given == "MAP", smoothing=self.settings["smoothing"])
             return replace(data, model=model), model
         return data, data.laplace if self.given == "MAP" else data.bayes
@@ -203,11 +203,18 @@ def _contestant(given: Any, settings: Mapping[str, Any], stated: str | None) -> 
     if name is None:
         if own == "<lambda>":
             raise DataError("a function without a name is given as a method: give (name, function)")
-        source = joblib.hash(inspect.getsource(given)) if hasattr(given, "__code__") else ""
+        source = joblib.hash(_source(given)) if hasattr(given, "__code__") else ""
         return Contestant(
             own, f"program {own} {source} {__version__}", "full Bayes", closed=fit_posterior, program=given
         )
     return Contestant(name + shown, f"function {name}{shown} {stated}", given, settings)
+
+
+def _source(function: Callable[..., Any]) -> str | bytes:
+    try:
+        return inspect.getsource(function)
+    except OSError:  # it was typed into a session, not written to a file
+        return marshal.dumps(function.__code__)
 
 
 def _ours(name: str, given: str, settings: Mapping[str, Any], shown: str) -> Contestant:

@@ -216,6 +216,8 @@ def _as_others_take(source: Source, found: Description, texts: Sequence[str] = (
 
 def _of_model(name: str, model: NaiveBayes, X: Any, y: Any, seed: int, group: Any) -> DataSet:
     arrays = check_shapes(model.families, model.single, model.by_block(X))
+    if model.spelling is not None:  # a recognised program, whose rows have the names of its sites
+        model, X = model.with_sites(None), arrays["x"] if model.single else arrays
     y = np.asarray(y)
     if y.dtype.kind not in "iu" or y.ndim != 1:
         raise DataError(f"y of set '{name}', which has a model, must be integers 0..K-1, got {y.dtype} {y.shape}")

@@ -122,16 +122,13 @@ def check_with_nuts(data: DataSet, split: Split, progress_bar: bool = False) -> 
 
 
 def dependent_columns(data: DataSet, split: Split) -> Dependence | None:
-    """A test of the naive assumption on at most 2,000 training rows; None for a single column, or other families."""
+    """A test of the naive assumption on at most 2,000 training rows; None for a single column."""
     columns = data.table.columns
     if len(columns) < 2:
         return None
     X, y = data.rows(split.train)
     X = {block: x[: limits.PAIRED_ROWS] for block, x in X.items()}
-    try:
-        pairs = dependence(X, y[: limits.PAIRED_ROWS], model=data.bayes)
-    except ValueError:  # a program's likelihoods may have no closed form for pairs
-        return None
+    pairs = dependence(X, y[: limits.PAIRED_ROWS], model=data.bayes)
     return replace(pairs, names=tuple(str(column.name) for column in columns))
 
 
@@ -140,13 +137,9 @@ def compute_evidence(data: DataSet, split: Split) -> Evidence:
     X, y = data.rows(split.train)
     learned = fit_learned_prior(data.bayes, X, y)
     columns: list[Inclusion] = []
-    try:
-        probability, factor = feature_inclusion(data.bayes, statistics=learned.statistics)
-    except ValueError:  # a program's prior may differ between classes
-        probability = factor = {}
+    probability, factor = feature_inclusion(data.bayes, statistics=learned.statistics)
     for block in probability:
         names = [str(column.name) for column in data.table.blocks[block]]
-        names = [", ".join(names)] if data.bayes.families[block].one_feature else names
         columns += map(Inclusion, names, probability[block].tolist(), factor[block].tolist())
     columns.sort(key=lambda column: -column.log_bayes_factor)
     return Evidence(len(y), float(learned.start_log_evidence), float(learned.log_evidence), tuple(columns))

@@ -28,13 +28,10 @@ REFERENCE = "full Bayes"
 
 CONJUGATE = ("Laplace 1", "Dirichlet 1")
 
-OWN_PRIOR = "the program's"
-
 PRIOR_MEANINGS = {
     "Laplace 1": "every count plus one, class counts too (the mode under Dirichlet(2))",
     "Dirichlet 1": "the uniform prior, integrated out exactly",
     "NIG": "normal-inverse-gamma with unit information: one pseudo-row for the mean, two for the variance",
-    OWN_PRIOR: "the prior of the model file",
     "learned": "the prior, column by column, that the training rows and a weak hyperprior make likely",
     "L2, C = 1": "scikit-learn's default penalty",
 }
@@ -67,11 +64,9 @@ class Method:
     fit: Callable[[Any, Any, Array], Any]
     style: Style | None = None
 
-    def full_prior(self, numeric: bool, own: bool = False) -> str:
-        """Its prior, including that for numbers if there are any; ``own`` is that of a program."""
-        if self.prior not in CONJUGATE:
-            return self.prior
-        return OWN_PRIOR if own else f"{self.prior}, NIG" if numeric else self.prior
+    def full_prior(self, numeric: bool) -> str:
+        """Its prior, including that for numbers if there are any."""
+        return f"{self.prior}, NIG" if numeric and self.prior in CONJUGATE else self.prior
 
 
 def fit_learned_prior(model: NaiveBayes, X: Any, y: Array) -> EmpiricalPosterior:

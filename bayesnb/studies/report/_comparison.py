@@ -164,8 +164,7 @@ def compare(plan: Plan, journal: Journal, on_fit: Callable[[int, str], object] =
         on_fit: Called after each fit with its size and method.
     """
     ((data, design),) = plan.sets.values()
-    methods, numeric, own = [one.name for one in plan.methods], "numeric" in data.table.blocks, data.model is not None
-    priors = {name: COMPARED[name].full_prior(numeric, own) for name in methods}
+    priors = {method.name: COMPARED[method.name].full_prior("numeric" in data.table.blocks) for method in plan.methods}
     caught: BaseException | None = None
 
     def told(place: Place) -> None:

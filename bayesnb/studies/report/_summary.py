@@ -119,11 +119,11 @@ def summarise(findings: Findings, command: str) -> dict[str, Any]:
         },
         "sentences": {
             "finding": [_finding(result, size) for size in sorted({result.sizes[0], result.sizes[-1]}, reverse=True)],
-            "next": next_step(result, pairs, own_program=result.data.model is not None),
+            "next": next_step(result, pairs),
             "mean": f"mean of {repeats} splits ± half of its 95 % interval" if repeats > 1 else "one split",
             "intervals": _intervals(result),
             "impossible": _impossible(result),
-            "equal": None if "numeric" in table.blocks or result.data.model is not None else EQUAL,
+            "equal": None if "numeric" in table.blocks else EQUAL,
             "evidence": _evidence(evidence),
             "dependence": None if pairs is None else dependent,
             "overconfidence": _overconfidence(result, pairs),
@@ -320,11 +320,11 @@ def best_of(result: Comparison, size: int) -> str:
     return min(result.methods, key=lambda method: rank(method, result.mean(size, method, "log_loss")[0]))
 
 
-def next_step(result: Comparison, pairs: Dependence | None, *, own_program: bool) -> str:
+def next_step(result: Comparison, pairs: Dependence | None) -> str:
     """What to try: the best method at the largest size, columns that depend on each other, and rivals."""
     best, steps = best_of(result, result.sizes[-1]), []
     surest = [] if pairs is None else pairs.strongest(1)
-    if best in ARGUMENTS and not own_program:
+    if best in ARGUMENTS:
         steps.append(f"bayesnb.NaiveBayesClassifier({ARGUMENTS[best]}), which is '{best}'")
     depends = any(pair.log_bayes_factor > limits.STRONG_DEPENDENCE and pair.per_row > 0 for pair in surest)
     if depends and best != "default":  # which has forests

@@ -137,6 +137,12 @@ def test_faults_of_the_data_are_warned_about_and_survived(place):
 MISTAKES = {
     "no such file": (None, ["nosuch.csv"], "there is no file 'nosuch.csv'"),
     "a mistyped name": (None, ["irsi"], "did you mean 'iris'"),
+    "a program": (
+        None,
+        ["good.csv", "--model", "x.py"],
+        "--model has left compare: 'bayesnb experiment DATA --model FILE'",
+    ),
+    "its argument": (None, ["good.csv", "--model-arg", "a=1"], "--model-arg has left compare"),
     "an empty file": ("", ["bad.csv"], "'bad.csv' is empty"),
     "a header only": (HEADER, ["bad.csv"], "has a header and no rows"),
     "a short row": (GOOD + "yes,red,1\n", ["bad.csv"], "line 42 of 'bad.csv' has 3 cells where the header has 4"),

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb.studies.cli import main
+from bayesnb.studies.cli._options import load_program
 from tests.command_line import GOOD
 
 FILES = ["cells.csv", "cells.jsonl", "curves.png", "differences.csv", "losses.bin", "report.html", "splits.npz"]
@@ -99,3 +100,59 @@ def test_a_mistake_gets_one_sentence_and_status_2(options, words):
     assert result.exit_code == 2
     assert words in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+FILE = "def first(X, y): pass\ndef alone(X): pass\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nosuch.py", "there is no model file 'nosuch.py'"),
+        ("folder", "there is no model file 'folder'"),
+        ("good.csv", "'good.csv' is not a model file: give a Python file"),
+        ("none.py", "'none.py' has no function"),
+        ("file.py", "several functions: first, alone; give --model file.py:first"),
+        ("file.py:frist", "'file.py' has no function 'frist'; did you mean 'first'"),
+        ("broken.py", "running 'broken.py' failed: NameError: name 'nothing' is"),
+        ("ends.py", "running 'ends.py' failed: SystemExit"),
+        ("wrong.py", "SyntaxError: '(' was never closed (wrong.py, line 1)"),
+    ],
+)
+def test_a_mistaken_model_file_gets_one_sentence(place, name, words):
+    texts = {"none": "x = 1", "file": FILE, "broken": "nothing", "ends": "exit()", "wrong": "def f("}
+    for stem, text in texts.items():
+        (place / f"{stem}.py").write_text(text)
+    (place / "folder").mkdir()
+    result = run("iris", "--model", name)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("bayesnb: ")
+    assert words in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert not (place / "bayesnb-report").exists()
+
+
+def test_files_beside_the_model_file(place):
+    (place / "priors_of_mine.py").write_text("strength = 0.5")
+    (place / "mine.py").write_text("from priors_of_mine import strength\ndef program(X, y): return strength")
+    assert load_program("mine.py")(None, None) == 0.5
+
+
+def test_a_file_runs_as_the_program_of_a_method(place):
+    """Beside others, named like its function."""
+    (place / "coins.py").write_text(COINS)
+    result = run("good.csv:label", "--methods", "MLE", "--model", "coins.py", "--sizes", "20", "--splits", "2")
+    assert result.exit_code == 0, result.output
+    assert "biased" in result.stdout
+    study = nb.load_experiment(place / "bayesnb-report" / "experiment")
+    assert study.failures().empty
+
+
+COINS = """
+import numpyro, numpyro.distributions as dist
+
+
+def biased(X, y):
+    theta = numpyro.sample("theta", dist.Beta(2.0, 2.0).expand([2]))
+    numpyro.sample("x", dist.Bernoulli(theta[y]), obs=X[:, 0])
+"""

@@ -57,6 +57,15 @@ def test_an_identity_follows_from_every_hyperparameter_and_a_version_alone():
     assert first.identity != second.identity
 
 
+def test_a_program_typed_into_a_session_is_known_by_its_code():
+    def typed(number):
+        names = {}
+        exec(f"def program(X, y):\n    return {number}", names)
+        return one(names["program"]).identity
+
+    assert typed(1) == typed(1) != typed(2)
+
+
 def test_settings_reach_estimators_and_functions():
     (data,) = read_sets({"s": (np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2)}, 0)
 

@@ -18,7 +18,6 @@ from bayesnb.studies.comparison._methods import (
     COMPARED,
     CURES,
     NAIVE_BAYES,
-    OWN_PRIOR,
     PRIOR_MEANINGS,
     REFERENCE,
     RIVALS,
@@ -89,9 +88,8 @@ def test_every_method_has_a_prior_with_a_meaning():
     assert {REFERENCE, *CURES} <= {*NAIVE_BAYES}
     assert COMPARED["tempered"].full_prior(numeric=True) == "Dirichlet 1, NIG"
     assert COMPARED["averaged"].full_prior(numeric=False) == "Dirichlet 1"
-    assert COMPARED["learned prior"].full_prior(numeric=True, own=True) == "learned"
-    assert COMPARED["tempered"].full_prior(numeric=True, own=True) == OWN_PRIOR
-    assert {method.prior for method in COMPARED.values()} | {"NIG", OWN_PRIOR} == {*PRIOR_MEANINGS, "none"}
+    assert COMPARED["learned prior"].full_prior(numeric=True) == "learned"
+    assert {method.prior for method in COMPARED.values()} | {"NIG"} == {*PRIOR_MEANINGS, "none"}
 
 
 @pytest.mark.slow

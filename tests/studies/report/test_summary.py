@@ -224,9 +224,9 @@ def test_there_is_no_warning_where_full_bayes_is_not_over_confident(confidence, 
 
 
 def test_the_next_step_is_the_best_method_and_rivals_that_are_not_there():
-    def step(losses, pairs=None, own_program=False):
+    def step(losses, pairs=None):
         result = MadeUp(dict.fromkeys(losses, "none"), tuple(record(0, *one) for one in losses.items()))
-        return next_step(result.on(synthetic("b")), pairs, own_program=own_program)
+        return next_step(result.on(synthetic("b")), pairs)
 
     rivals = "--rivals, for a logistic regression and a random forest on the same splits."
     powers = {"full Bayes": 0.4, "tempered": 0.3}
@@ -236,7 +236,6 @@ def test_the_next_step_is_the_best_method_and_rivals_that_are_not_there():
     assert step(powers).startswith("To try next: bayesnb.NaiveBayesClassifier(temper=True), which is 'tempered'; ")
     default = {"full Bayes": 0.4, "default": 0.3}
     assert step(default, PAIRS) == f"To try next: bayesnb.NaiveBayesClassifier(), which is 'default'; {rivals}"
-    assert step(powers, own_program=True) == f"To try next: {rivals}"
     assert "; bayesnb.fit_forests, in which a column may look at another; " in step(powers, PAIRS)
     assert step({"full Bayes": 0.4, "random forest": 0.3}) == (
         "To try next: more rows or columns, or --nuts to check the posterior."
