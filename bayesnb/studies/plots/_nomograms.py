@@ -5,11 +5,13 @@ Mozina, Demsar, Kattan and Zupan, Nomograms for visualization of naive Bayesian 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.signal import find_peaks
 from scipy.special import expit, logit
 
 from bayesnb.compute.arrays import _limits as limits
@@ -85,46 +87,35 @@ def nomogram(
     k = names.class_index(of, classes, "of")
     if k == other:
         raise ValueError(f"of and against are two classes, got {classes[k]!r} for both")
-    axes = feature_scales(without_dependence(unwrap_pipeline(fit)[0]), explanation, k, count, row)
-    nats = None if row is None else explanation.contributions[row, k]
-    others = 0.0 if nats is None else float(np.delete(nats, list(axes)).sum())
-    num_others = len(explanation.feature_names) - len(axes)
-    ends = np.array([[scale.nats.min(), scale.nats.max()] for scale in axes.values()])
+    scales = feature_scales(without_dependence(unwrap_pipeline(fit)[0]), explanation, k, count, row)
+    nats = np.zeros(len(explanation.feature_names)) if row is None else explanation.contributions[row, k]
+    others, num_others = float(np.delete(nats, list(scales)).sum()), len(nats) - len(scales)
+    ends = np.array([[scale.nats.min(), scale.nats.max()] for scale in scales.values()])
     low, high = min(ends.min(), others, 0.0), max(ends.max(), others, 0.0)
-    labels, branches, bottom = {0.0: "log odds [nats]"}, {}, 1.2
-    for f, scale in axes.items():
-        branches[f] = bottom, scale.branches(0.03 * (high - low))
+    labels, bottom, lines = {0.0: "log odds [nats]"}, 1.2, []
+    for f, scale in scales.items():
         labels[bottom] = shorten(scale.name)
-        bottom += 1.0 + 0.8 * ((len(branches[f][1]) - 1) // 2)
+        for number, branch in enumerate(scale.branches(0.03 * (high - low))):  # two of a line: one below, one above
+            lines.append((f, bottom + 0.8 * (number // 2), branch, (-1,) if number % 2 else (1,)))
+        bottom = lines[-1][1] + 1.0
     if num_others:
         labels[bottom] = f"{num_others} other feature{'s' * (num_others > 1)}"
         bottom += 1.0
     alone = "" if len(classes) == 2 else " of the two"
     labels |= {bottom: "sum [nats]", bottom + 1.2: f"P({shorten(classes[k])}){alone}"}
-    margin = 0.04 * (high - low)
-    ax.set(xlim=(low - margin, high + margin), ylim=(bottom + 1.9, -0.8), xticks=[])
-    ax.set_yticks(list(labels), list(labels.values()), fontsize=9)
+    draw = _pen(ax, labels, low, high)
     ax.set_title(heading(classes[k], classes[other]), fontsize=10)
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-    figure: Any = ax.figure.figure  # the root figure, also from a subfigure
-    figure.draw_without_rendering()  # compute the layout, so that the width of a character is known
-    unit = FONTSIZE * (high - low + 2 * margin) * figure.dpi / (72 * ax.get_window_extent().width)
-    _draw_axis(ax, unit, 0.0, ticks_between(low, high, 9), (low, high), sides=(-1,))
+    draw(0.0, ticks := ticks_between(low, high, 9), [f"{tick:g}" for tick in ticks], (low, high), (-1,))
     ax.plot([0, 0], [0, bottom - 0.6], color="0.6", linewidth=0.8, linestyle=":", zorder=0)
-    for f, scale in axes.items():
-        top, parts = branches[f]
-        height, value = top, explanation.values[row or 0, f]
-        for number, branch in enumerate(parts):  # two of a line: one below it and one above
-            y, sides = top + 0.8 * (number // 2), ((-1,) if number % 2 else (1,)) if scale.ordered else (1, -1)
-            ticks = [i for i in range(branch.start, branch.stop) if scale.labels[i]]
-            reach = scale.nats[branch].min(), scale.nats[branch].max()
-            _draw_axis(ax, unit, y, scale.nats[ticks], reach, [scale.labels[i] for i in ticks], sides)
-            if scale.values[branch.start] <= value <= scale.values[branch.stop - 1]:
-                height = y
-        if nats is not None:
-            _mark(ax, float(nats[f]), height)
-    if num_others and nats is not None:
+    heights = dict[int, float]()
+    for f, y, branch, sides in lines:
+        scale, own = scales[f], scales[f].nats[branch]
+        draw(y, own, scale.labels[branch], (own.min(), own.max()), sides if scale.ordered else (1, -1))
+        if f not in heights or scale.values[branch][0] <= explanation.values[row or 0, f] <= scale.values[branch][-1]:
+            heights[f] = y
+    for f, height in heights.items() if row is not None else ():
+        _mark(ax, float(nats[f]), height)
+    if num_others and row is not None:
         _mark(ax, others, bottom - 1.0)
     elif num_others:
         ax.text(0.0, bottom - 1.0, " unknown: 0", va="center", fontsize=FONTSIZE)
@@ -137,11 +128,11 @@ def nomogram(
     def place(sums: Any) -> Any:
         return low + (sums - start) * (high - low) / (stop - start)
 
-    sums = ticks_between(start, stop, 9)
-    _draw_axis(ax, unit, bottom, place(sums), (low, high), [f"{value:g}" for value in sums])
-    probs = np.array([p for p in PROBABILITIES if start <= logit(p) - prior <= stop])
-    _draw_axis(ax, unit, bottom + 1.2, place(logit(probs) - prior), (low, high), [f"{prob:g}" for prob in probs])
-    if nats is not None:
+    sums, probs = ticks_between(start, stop, 9), np.array(PROBABILITIES)
+    draw(bottom, place(sums), [f"{value:g}" for value in sums], (low, high))
+    probs = probs[(logit(probs) - prior >= start) & (logit(probs) - prior <= stop)]
+    draw(bottom + 1.2, place(logit(probs) - prior), [f"{prob:g}" for prob in probs], (low, high))
+    if row is not None:
         total = float(nats.sum())
         inside = float(np.clip(place(total), low, high))
         ax.plot([inside, inside], [bottom, bottom + 1.2], color="0.4", linewidth=0.8, linestyle="--", zorder=0)
@@ -153,30 +144,34 @@ def nomogram(
     return ax
 
 
-def _draw_axis(
-    ax: Axes,
-    unit: float,
-    y: float,
-    places: Array,
-    ends: tuple[float, float],
-    labels: Sequence[str] | None = None,
-    sides: tuple[int, ...] = (1,),
-) -> None:
-    """Draw a line with ticks and labels, by default the places, as far as they fit: first on one side (1 is below)."""
-    ax.plot(ends, [y, y], color="black", linewidth=0.9)
-    left = [*zip(places, [f"{place:g}" for place in places] if labels is None else labels, strict=True)]
-    for side in sides:
-        ax.vlines([place for place, _ in left], y, y + 0.12 * side, color="black", linewidth=0.9)
-        taken: list[tuple[float, float]] = []
-        waiting, left = left, []
-        for place, label in waiting:
-            half = (0.31 * len(label) + 0.25) * unit  # a character is 0.62 of the font size wide
-            if any(place - half < end and place + half > start for start, end in taken):
-                left.append((place, label))
-                continue
-            taken.append((place - half, place + half))
-            text = escape_dollars(label.replace("-", "−"))
-            ax.text(place, y + 0.16 * side, text, ha="center", va="top" if side > 0 else "bottom", fontsize=FONTSIZE)
+def _pen(ax: Axes, labels: Mapping[float, str], low: float, high: float) -> Callable[..., None]:
+    """What draws an axis on a page from ``low`` to ``high``, at the height of one of its ``labels`` or between them."""
+    margin = 0.04 * (high - low)
+    ax.set(xlim=(low - margin, high + margin), ylim=([*labels][-1] + 0.7, -0.8), xticks=[])
+    ax.set_yticks([*labels], [*labels.values()], fontsize=9)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    figure: Any = ax.figure.figure  # the root figure, also from a subfigure
+    figure.draw_without_rendering()  # compute the layout, so that the width of a character is known
+    unit = FONTSIZE * (high - low + 2 * margin) * figure.dpi / (72 * ax.get_window_extent().width)
+
+    def draw(y: float, places: Array, texts: Sequence[str], ends: Sequence[float], sides: Sequence[int] = (1,)) -> None:
+        """A line with a tick where it has a text, and the texts that fit: first on one side (1 is below)."""
+        ax.plot(ends, [y, y], color="black", linewidth=0.9)
+        left = [(place, text) for place, text in zip(places, texts, strict=True) if text]
+        for side in sides:
+            ax.vlines([place for place, _ in left], y, y + 0.12 * side, color="black", linewidth=0.9)
+            style: Any = {"ha": "center", "va": "top" if side > 0 else "bottom", "fontsize": FONTSIZE}
+            waiting, left, taken = left, [], list[tuple[float, float]]()
+            for place, text in waiting:
+                half = (0.31 * len(text) + 0.25) * unit  # a character is 0.62 of the font size wide
+                if any(place - half < end and place + half > start for start, end in taken):
+                    left.append((place, text))
+                    continue
+                taken.append((place - half, place + half))
+                ax.text(place, y + 0.16 * side, escape_dollars(text.replace("-", "−")), **style)
+
+    return draw
 
 
 def _mark(ax: Axes, place: float, y: float, colour: str | None = None, marker: str = "D") -> None:
@@ -197,20 +192,10 @@ class Scale(NamedTuple):
     ordered: bool
 
     def branches(self, shortest: float) -> list[slice]:
-        """The branches of a curve on which the contribution is monotonic; a single one if values are unordered."""
-        if not self.ordered:
-            return [slice(0, len(self.values))]
-        # a turn smaller than `shortest` starts no branch; `best` is the extreme of the current one
-        starts, best, rising = [0], 0, 0
-        for i in range(1, len(self.nats)):
-            step = self.nats[i] - self.nats[best]
-            if rising * step >= 0 and (rising or abs(step) >= shortest):
-                rising, best = rising or int(np.sign(step)), i
-            elif rising and abs(step) >= shortest:
-                starts.append(best)
-                rising, best = -rising, i
-        ends = [*(start + 1 for start in starts[1:]), len(self.values)]
-        return [slice(start, end) for start, end in zip(starts, ends, strict=True)]
+        """The branches of a curve on which the contribution is monotonic, but for turns smaller than ``shortest``."""
+        peaks = [find_peaks(sign * self.nats, prominence=shortest)[0] for sign in (1, -1)] if self.ordered else []
+        turns = np.sort(np.concatenate([[0, len(self.nats) - 1], *peaks])).astype(int).tolist()
+        return [slice(start, end + 1) for start, end in pairwise(turns)]
 
 
 def feature_scales(fit: Classifier, explanation: Explanation, of: int, count: int, row: int | None) -> dict[int, Scale]:
@@ -218,37 +203,44 @@ def feature_scales(fit: Classifier, explanation: Explanation, of: int, count: in
 
     ValueError if there is nothing to draw, or a value is impossible in one of the two classes.
     """
-    features = [
-        f
-        for block, places in explanation.blocks.items()
-        if (family := fit.model.families.get(block)) is not None
-        and num_parts(family) == 1
-        and (not family.one_feature or (has_word_terms(family) and places.stop - places.start > 1))
-        for f in range(places.start, places.stop)
-        if np.isfinite(explanation.values[:, f]).any()
-    ]
+    at, families = _at_one_length(fit, explanation, row), fit.model.families
+    owners = {f: b for b, places in explanation.blocks.items() for f in range(places.start, places.stop)}
+    has_values = np.isfinite(explanation.values).any(axis=0)
+    features = [f for f, b in owners.items() if has_values[f] and num_parts(families[b]) == 1]
     if not features:
         raise ValueError("nothing to draw: every block is a single term, or has totals in its rows")
     nats = explanation.contributions[:, of, features]
     order = np.argsort(-np.ptp(np.where(np.isfinite(nats), nats, 0.0), axis=0), kind="stable")[:count]
-    axes = {features[i]: _values(fit, explanation, features[i], row) for i in order}
-    owner = np.repeat(list(axes), [len(values) for values, _, _ in axes.values()])
-    rows = _rows(fit, explanation, owner, np.concatenate([values for values, _, _ in axes.values()]))
-    at = _at_one_length(fit, explanation, row)
-    nats = explain(at, rows, against=explanation.against).contributions[np.arange(len(owner)), of, owner]
-    found = {}
-    for f, (values, has_tick, ordered) in axes.items():
-        name, own = explanation.feature_names[f], nats[owner == f]
-        if not np.isfinite(own).all():
-            raise ValueError(
-                f"{name!r} is impossible at {values[~np.isfinite(own)][0]:g} in one of the two classes, which no axis "
-                "reaches: fit with a prior, such as fit_posterior"
-            )
-        words = explanation.value_names.get(name)
-        texts = [f"{value:.6g}" if words is None else str(words[int(value)]) for value in values]
-        labels = [text if tick else "" for text, tick in zip(texts, has_tick, strict=True)]
-        found[f] = Scale(name, values, own, labels, ordered)
-    return found
+    return {f: _scale(at, explanation, owners[f], f, of, row) for f in np.array(features)[order].tolist()}
+
+
+def _scale(fit: Classifier, explanation: Explanation, block: str, f: int, of: int, row: int | None) -> Scale:
+    """The scale of feature f: what ``explain`` says of rows in which it has a value, and the others are missing."""
+    name, cells, family = explanation.feature_names[f], explanation.values[:, f], fit.model.families[block]
+    num_columns, column = fit.columns()[block] or 1, f - explanation.blocks[block].start
+    seen, counts, ordered = cells[np.isfinite(cells)], not is_continuous(family), False
+    if size := (family.category_sizes(num_columns)[column:] or (0,))[0]:
+        values = ticks = np.arange(float(size))
+    elif counts and len(np.unique(seen)) <= limits.MOST_COUNTS:
+        values = ticks = np.unique(seen)
+    else:
+        ends = np.quantile(seen, tails(limits.NOMOGRAM_SHARE), method="nearest")
+        marked = ends if row is None else cells[row]  # which may lie outside
+        low, high, ordered = np.fmin(ends[0], marked).min(), np.fmax(ends[1], marked).max(), True
+        ticks, curve = ticks_between(low, high, 10, counts), np.linspace(low, high, 201)
+        values = np.unique(np.concatenate([np.round(curve) if counts else curve, ticks]))
+    x = np.full((len(values), num_columns), 0.0 if has_word_terms(family) else np.nan)
+    x[:, min(column, num_columns - 1)] = values  # for the length of a row any word
+    rows = complete_rows(fit, len(values), {block: x})
+    nats = explain(fit, rows, against=explanation.against).contributions[:, of, f]
+    if not np.isfinite(nats).all():
+        raise ValueError(
+            f"{name!r} is impossible at {values[~np.isfinite(nats)][0]:g} in one of the two classes, which no axis "
+            "reaches: fit with a prior, such as fit_posterior"
+        )
+    words = explanation.value_names.get(name)
+    texts = {v: f"{v:.6g}" if words is None else str(words[int(v)]) for v in ticks}
+    return Scale(name, values, nats, [texts.get(v, "") for v in values], ordered)
 
 
 def _at_one_length(fit: Classifier, explanation: Explanation, row: int | None) -> Classifier:
@@ -277,36 +269,3 @@ def complete_rows(fit: Classifier, num_rows: int, given: Mapping[str, Array]) ->
             missing = np.full((num_rows, fit.columns()[block] or 1), np.nan)
             rows[block] = (missing,) * num_parts(family) if num_parts(family) > 1 else missing
     return rows["x"] if fit.model.single else rows
-
-
-def _values(fit: Classifier, explanation: Explanation, f: int, row: int | None) -> tuple[Array, Array, bool]:
-    """The values of feature f, which of them have ticks, and whether they are ordered."""
-    block = next(b for b, places in explanation.blocks.items() if places.start <= f < places.stop)
-    family, place = fit.model.families[block], f - explanation.blocks[block].start
-    if size := (family.category_sizes(fit.columns()[block] or 1)[place:] or (0,))[0]:
-        return np.arange(float(size)), np.ones(size, bool), False
-    cells = explanation.values[:, f]
-    finite = cells[np.isfinite(cells)]
-    counts = not is_continuous(family)
-    if counts and len(seen := np.unique(finite)) <= limits.MOST_COUNTS:
-        return seen, np.ones(len(seen), bool), False
-    ends = [*np.quantile(finite, tails(limits.NOMOGRAM_SHARE), method="nearest"), *cells[[] if row is None else [row]]]
-    low, high = np.nanmin(ends), np.nanmax(ends)
-    ticks, curve = ticks_between(low, high, 10, counts), np.linspace(low, high, 201)
-    values = np.unique(np.concatenate([np.round(curve) if counts else curve, ticks]))
-    return values, np.isin(values, ticks), True
-
-
-def _rows(fit: Classifier, explanation: Explanation, owner: Array, values: Array) -> Any:
-    """Rows in which one feature has a value, and all others are missing, or 0 for words."""
-    rows = {}
-    for block, family in fit.model.families.items():
-        if num_parts(family) > 1:
-            continue
-        x = np.full((len(values), fit.columns()[block] or 1), 0.0 if has_word_terms(family) else np.nan)
-        places = explanation.blocks[block]
-        mine = (owner >= places.start) & (owner < places.stop)
-        columns = owner[mine] - places.start
-        x[mine, np.where(columns < x.shape[1], columns, 0)] = values[mine]  # any word sets the row length
-        rows[block] = x
-    return complete_rows(fit, len(values), rows)
