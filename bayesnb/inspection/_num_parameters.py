@@ -14,7 +14,7 @@ from bayesnb.compute.arrays._placement import known
 from bayesnb.compute.arrays._typing import LabelsLike, Rows
 from bayesnb.core.families import Binomial, Histogram, Multinomial, MultivariateNormal
 from bayesnb.core.model._naive_bayes import NaiveBayes
-from bayesnb.core.results._classifier import Classifier
+from bayesnb.core.results._classifier import Classifier, PointEstimate, class_probs
 from bayesnb.core.rows import _arguments as arguments
 from bayesnb.core.rows._checks import check_shapes, columns_in
 
@@ -71,54 +71,38 @@ def num_parameters(
         >>> nb.num_parameters(nb.NaiveBayes(nb.Normal(), num_classes=3), num_columns=4).total  # 2 + 2 * 3 * 4
         26
     """
-    specification: Any = getattr(model, "model", model)
-    arguments.check_model(specification)
-    columns = _columns(model, specification, X, num_columns)
-    classes = _classes(model, specification, X, y, num_classes)
-    blocks = {"class_probs": 0 if specification.class_probs is not None else classes - 1}
-    joint: int | None = classes
-    for name, family in specification.families.items():
-        own, shared = _free_parameters(family, columns[name])
-        blocks[name] = classes * own + shared
-        values = num_values(family, columns[name])
-        joint = None if joint is None or values is None else joint * values
-    return NumParameters(blocks, sum(blocks.values()), None if joint is None else joint - 1)
-
-
-def _columns(fit: Any, model: NaiveBayes, X: Any, num_columns: Any) -> dict[str, int]:
-    """The number of columns of each block: from the fit, from the rows, or as given."""
+    of: Any = getattr(model, "model", model)
+    arguments.check_model(of)
+    given, known = num_columns, model.columns() if isinstance(model, Classifier) else of.columns
     if X is not None:
-        arrays = check_shapes(model.families, model.single, model.by_block(X))
-        num_columns = {name: columns_in(family, arrays[name]) for name, family in model.families.items()}
-    elif not isinstance(num_columns, Mapping):
-        num_columns = dict.fromkeys(model.families, num_columns)
-    elif model.single or not set(num_columns) <= set(model.families):
-        blocks = list(model.families)
-        raise ValueError(f"num_columns must be a number, or a dict by block {blocks}, got {num_columns!r}")
-    fitted = fit.columns() if isinstance(fit, Classifier) else model.columns
-    columns = {}
-    for name, family in model.families.items():
-        own, given = fitted[name] or family.declared_columns, num_columns.get(name)
-        if given is not None:
-            arguments.check_counts(num_columns=given)
-        elif own is None:
-            raise ValueError(f"the columns of block {name!r} are unknown: give X, or num_columns")
-        if None not in (own, given) and own != given:
-            raise ValueError(f"block {name!r} has {own} columns in the model, got {given}")
-        columns[name] = int(given if own is None else own)
-    return columns
+        arrays = check_shapes(of.families, of.single, of.by_block(X))
+        given = {name: columns_in(family, arrays[name]) for name, family in of.families.items()}
+    elif not isinstance(given, Mapping):
+        given = dict.fromkeys(of.families, given)
+    elif of.single or not {*given} <= {*of.families}:
+        raise ValueError(f"num_columns must be a number, or a dict by block {[*of.families]}, got {given!r}")
+    own = class_probs(model).size if isinstance(model, PointEstimate) else of.num_classes
+    labelled = of.resolve(X, y).num_classes if own is num_classes is None and X is not None and y is not None else None
+    classes = _agree("the number of classes is", own or labelled, num_classes, "X and y", "num_classes")
+    blocks, joint = {"class_probs": 0 if of.class_probs is not None else classes - 1}, classes
+    for name, family in of.families.items():
+        size = known[name] or family.declared_columns
+        size = _agree(f"the columns of block {name!r} are", size, given.get(name), "X", "num_columns")
+        per_class, shared = _free_parameters(family, size)
+        blocks[name] = classes * per_class + shared
+        joint *= num_values(family, size) or 0  # as infinitely many have no product
+    return NumParameters(blocks, sum(blocks.values()), joint - 1 if joint else None)
 
 
-def _classes(fit: Any, model: NaiveBayes, X: Any, y: Any, num_classes: int | None) -> int:
-    """The number of classes: from the fit, as given, or from the labels."""
-    params = getattr(fit, "params", None)
-    fitted = model.num_classes or (np.shape(model.class_probs_of(params))[-1] if isinstance(params, Mapping) else None)
-    given = arguments.check_num_classes(num_classes)
-    if None not in (fitted, given) and fitted != given:
-        raise ValueError(f"num_classes is {given}, the model has {fitted} classes")
-    if not (fitted or given) and (X is None or y is None):
-        raise ValueError("the number of classes is unknown: give X and y, or num_classes")
-    return fitted or given or model.resolve(X, y).num_classes or 0
+def _agree(what: str, own: int | None, given: int | None, rows: str, name: str) -> int:
+    """The number that the model has, or the argument of this ``name``, which must be one if both are there."""
+    if given is not None:
+        arguments.check_counts(**{name: given})
+    if (own or given) is None:
+        raise ValueError(f"{what} unknown: give {rows}, or {name}")
+    if None not in (own, given) and own != given:
+        raise ValueError(f"{what} {own} in the model, got {name}={given}")
+    return int(own or given or 0)
 
 
 @singledispatch
@@ -130,19 +114,12 @@ def _free_parameters(family: Any, num_columns: int) -> tuple[int, int]:
     return (len(family.sites) - common) * num_columns, common * num_columns
 
 
-@singledispatch
 def num_values(family: Any, num_columns: int) -> int | None:
     """The number of different rows that the block can have; None if it is infinite."""
-    sizes = family.category_sizes(num_columns)
+    sizes: Any = family.category_sizes(num_columns)
+    if isinstance(family, Binomial) and family.total_count is not None:
+        sizes = (np.broadcast_to(family.total_count, num_columns) + 1).tolist()
     return math.prod(sizes) if all(sizes) else None
-
-
-@num_values.register(Binomial)
-def _(family: Any, num_columns: int) -> int | None:
-    if family.total_count is None:
-        return None
-    totals = np.broadcast_to(family.total_count, num_columns).tolist()
-    return math.prod(total + 1 for total in totals)
 
 
 _free_parameters.register(Multinomial, lambda _, num_columns: (num_columns - 1, 0))
