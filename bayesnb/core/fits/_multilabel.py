@@ -15,10 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.compute.arrays import _either as either
-from bayesnb.compute.arrays._placement import Node, as_array, is_traced, known, leading_size, on_host, pytree, to_host
+from bayesnb.compute.arrays._placement import Node, as_array, is_traced, known, leading_size, on_host, pytree
 from bayesnb.compute.arrays._typing import Array, ArrayLike, Rows
 from bayesnb.compute.numerics._log_prob import LogProb
-from bayesnb.compute.primitives.products._linear_scores import Score
 from bayesnb.core.fits._closed_form import CLOSED_FORMS, conjugate, fit_mle, fit_posterior, require_fit
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.results._classifier import PointEstimate, Posterior
@@ -61,17 +60,15 @@ class MultiLabel(Node):
             return _log_odds(self.fits, arrays)
         # float32 rows are scored in float64; a single fit would choose by the size of the result
         arrays = {b: x.astype(np.float64) if x.dtype == np.float32 else x for b, x in arrays.items()}
-        return np.stack([_difference(score(arrays)) for score in self._host_scores], axis=1)
+        return np.stack([_difference(fit.host_score(arrays)) for fit in self._labels], axis=1)
 
     @cached_property
-    def _host_scores(self) -> list[Score]:
-        """The scorers of numpy rows by label, cached as their products take a fiftieth of the time of a trace's."""
-        fits = to_host(self.fits)
-        of_label = (jax.tree.map(lambda leaf, i=i: leaf[i, ...], fits) for i in range(self.num_labels))
-        return [fit.host_score for fit in of_label]
+    def _labels(self) -> list[PointEstimate | Posterior]:
+        """The results of the labels, which keep what scores numpy rows."""
+        return [self.label(index) for index in range(self.num_labels)]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_host_scores"}
+        return {name: value for name, value in self.__dict__.items() if name != "_labels"}
 
     def predict_proba(self, X: Rows) -> Array:
         """The probability that a row has each label, [N, L]; rows do not sum to one."""
@@ -139,33 +136,28 @@ def fit_multilabel(
 
 
 def _check_labels(Y: Any, num_rows: int) -> Array:
+    """Labels [N, L]."""
     if hasattr(Y, "toarray"):
         raise ValueError("Y is a sparse matrix: give a dense array, for instance Y.toarray()")
     Y = as_array(Y, "Y")
+    wanted = f"Y must be zeros and ones [{num_rows}, L] for these rows of X, one column a label, got"
     if Y.ndim != 2 or Y.shape[0] != num_rows or not Y.shape[1]:
         hint = "; for a single label give Y[:, None], for classes that exclude each other use nb.fit_posterior"
-        raise ValueError(
-            f"Y must be zeros and ones [{num_rows}, L] for these rows of X, one column a label, got shape {Y.shape}"
-            + (hint if Y.ndim == 1 else "")
-        )
+        raise ValueError(f"{wanted} shape {Y.shape}{hint if Y.ndim == 1 else ''}")
     if Y.dtype.kind == "m" or (Y.dtype != bool and not jnp.issubdtype(Y.dtype, jnp.number)):
-        raise ValueError(
-            f"Y must be zeros and ones, got dtype {Y.dtype}: use Y.astype(int), or a comparison such as Y == 'yes'"
-        )
+        raise ValueError(f"{wanted} dtype {Y.dtype}: use Y.astype(int), or a comparison such as Y == 'yes'")
     return Y
 
 
 def _check_label_values(Y: np.ndarray[Any, Any]) -> None:
-    good = (Y == 0) | (Y == 1)
-    if not good.all():
-        column = int((~good).any(axis=0).argmax())
-        wrong = Y[:, column][~good[:, column]][0]
-        raise ValueError(f"Y, column {column}: a label is 0 or 1, got {wrong}; leave out rows that lack a label")
-    constant = (Y[:1] == Y).all(axis=0)
-    if constant.any():
-        column = int(constant.argmax())
-        got = f"is {Y[0, column]:g} in every row" if len(Y) else "has no row with a positive weight"
-        raise ValueError(f"Y, column {column} {got}: nothing can be learned about this label, drop the column")
+    """Raise ValueError for what is no label, and for a label that is the same in all rows."""
+    for column, labels in enumerate(Y.T):
+        wrong, about = labels[(labels != 0) & (labels != 1)], f"Y, column {column}"
+        if wrong.size:
+            raise ValueError(f"{about}: a label is 0 or 1, got {wrong[0]}; leave out rows that lack a label")
+        if (labels == labels[:1]).all():
+            got = f"is {labels[0]:g} in every row" if labels.size else "has no row with a positive weight"
+            raise ValueError(f"{about} {got}: nothing can be learned about this label, drop the column")
 
 
 @jax.jit
