@@ -134,30 +134,22 @@ def top_features(
     classes = names.check_class_names(own_classes, probs.size)
     if len(classes) < 2:
         raise ValueError("the model has a single class: top_features compares two or more")
-    sizes = {b: int(size or 0) for b, size in found.columns().items()}
-    columns = names.check_column_names(own_features, sizes)
+    columns = names.check_column_names(own_features, {b: int(size or 0) for b, size in found.columns().items()})
     shown = names.prefix_repeated(columns)
-    words = names.check_value_names(own_values, found.model.families, columns, shown)
+    values = names.check_value_names(own_values, found.model.families, columns, shown)
     powers = _powers_at_mean_length(found) if isinstance(found, Posterior) else {}
-    by_block, parts = found.model.block_params(params), []
-    labels, tables = list[str](), list[Array]()
-    for block, family in found.model.families.items():
-        if not columns[block]:
-            continue
-        tables.append(compute(_means, family, by_block[block]))
-        labels += _labels(family, block, shown[block], words, tables[-1].shape[1])
-        parts.append((family, by_block[block], powers.get(block, np.ones(1))))
-    if not parts:
+    own = found.model.block_params(params)
+    blocks = [(b, family) for b, family in found.model.families.items() if columns[b]]
+    if not blocks:
         raise ValueError("the model has no columns: top_features needs one or more")
-    here = np.concatenate(tables, axis=1)
+    labels = [label for b, family in blocks for label in _labels(family, b, shown[b], values)]
+    here = np.concatenate([compute(_means, family, own[b]) for b, family in blocks], axis=1)
     result = TopFeatures()
     for k, name in enumerate(classes):
-        one = np.arange(probs.size) == k
-        others = np.where(one, 0.0, probs)
-        others = others / others.sum() if others.any() else np.where(one, 0.0, 1.0 / (probs.size - 1))
-        possible = others > 0
-        divergences = [compute(_divergence, family, own, k, power) for family, own, power in parts]
-        nats = np.concatenate([others[possible] @ part[possible] for part in divergences])
+        others = np.where(np.arange(probs.size) == k, 0.0, probs if np.delete(probs, k).any() else 1.0)
+        others, possible = others / others.sum(), others > 0
+        parts = [compute(_divergence, family, own[b], k, powers.get(b, np.ones(1))) for b, family in blocks]
+        nats = np.concatenate([others[possible] @ part[possible] for part in parts])
         table = np.stack([nats, here[k], others @ here], axis=1)
         order = np.argsort(-nats, kind="stable")[:count]
         result[name] = [TopFeature(labels[f], *table[f].tolist()) for f in order]
@@ -173,23 +165,14 @@ def _powers_at_mean_length(fit: Posterior) -> Mapping[str, Array]:
     return fit.all_powers.at(words)
 
 
-def _labels(
-    family: Family, block: str, columns: Sequence[str], value_names: Mapping[str, Any], num_terms: int
-) -> Sequence[str]:
+def _labels(family: Family, block: str, columns: Sequence[str], value_names: Mapping[str, Any]) -> Sequence[str]:
     """The names of a block's terms: the block itself, its columns, or the categories of each column."""
     if family.one_feature and not has_word_terms(family):
         return [block]
-    if num_terms == len(columns):
+    if not isinstance(family, Categorical):
         return columns
-    sizes = family.category_sizes(len(columns))
-    by_column = ((name, value_names.get(name, range(size))[:size]) for name, size in zip(columns, sizes, strict=True))
-    return [f"{name} = {value}" for name, values in by_column for value in values]
-
-
-@jax.jit
-def _means(family: Family, params: Params) -> Array:
-    with allow_promotion():
-        return means(family, params)
+    sizes = zip(columns, family.category_sizes(len(columns)), strict=True)
+    return [f"{name} = {value}" for name, size in sizes for value in value_names.get(name, range(size))[:size]]
 
 
 @singledispatch
@@ -231,79 +214,38 @@ def raised_divergence(family: Any, params: Params, k: int, powers: Array) -> Arr
     return found * powers[None]
 
 
-means.register(Binomial, lambda _, params: params["probs"])
-
-
-@divergence.register(Bernoulli)
-def _of_trial(family: Any, params: Params, k: int) -> Array:
-    del family
-    p = params["probs"]
-    return rel_entr(p[k][None], p) + rel_entr(1.0 - p[k][None], 1.0 - p)
-
-
-@divergence.register(Binomial)
-def _(family: Any, params: Params, k: int) -> Array:
-    return jnp.atleast_2d(jnp.asarray(family.total_count or 1)) * _of_trial(family, params, k)
-
-
-means.register(Categorical, lambda family, params: family.join(params))
-means.register(Multinomial, lambda _, params: params["probs"])
-
-
-@divergence.register(Categorical)
-@divergence.register(Multinomial)
-def _(family: Any, params: Params, k: int) -> Array:
-    p = means(family, params)
+def _relative(p: Array, k: int) -> Array:
+    """p_k log(p_k / p_j) for each class j, [K, ...]."""
     return rel_entr(p[k][None], p)
 
 
-@divergence.register(Normal)
-def _(family: Any, params: Params, k: int) -> Array:
-    return _of_normals(params["loc"], family.as_table(params["variance"]), k)
+def _of_trial(p: Array, k: int) -> Array:
+    return _relative(p, k) + _relative(1.0 - p, k)
 
 
-divergence.register(NormalKnownVariance, lambda family, params, k: _of_normals(params["loc"], family.variance, k))
+def _of_trials(family: Any, params: Params, k: int) -> Array:
+    return jnp.atleast_2d(jnp.asarray(family.total_count or 1)) * _of_trial(params["probs"], k)
 
 
-def _of_normals(loc: Array, variance: Array, k: int) -> Array:
-    variance = jnp.broadcast_to(variance, loc.shape)
-    off = variance == 0
-    variance = jnp.where(off, 1.0, variance)
+def _of_cells(family: Any, params: Params, k: int) -> Array:
+    return _relative(means(family, params), k)
+
+
+def _of_counts(family: Any, params: Params, k: int) -> Array:
+    rate = means(family, params)
+    return _relative(rate, k) - rate[k][None] + rate
+
+
+def _of_normals(family: Any, params: Params, k: int) -> Array:
+    cells = family.likelihood(params)
+    variance = jnp.where(cells.variance == 0, 1.0, cells.variance)
     ratio = variance[k][None] / variance
-    nats = 0.5 * (ratio - 1.0 - jnp.log(ratio) + jnp.square(loc[k][None] - loc) / variance)
-    return jnp.where(off, 0.0, nats)
+    nats = 0.5 * (ratio - 1.0 - jnp.log(ratio) + jnp.square(cells.mean[k][None] - cells.mean) / variance)
+    return jnp.where(cells.variance == 0, 0.0, nats)
 
 
-@means.register(MultivariateNormal)
-def _(family: Any, params: Params) -> Array:
-    return jnp.full((params[family.sites[0]].shape[0], 1), jnp.nan)
-
-
-@divergence.register(MultivariateNormal)
-def _(family: Any, params: Params, k: int) -> Array:
+def _of_vectors(family: Any, params: Params, k: int) -> Array:
     return covariances.divergence(params["loc"], family.as_table(params["covariance"]), k)[:, None]
-
-
-@divergence.register(Poisson)
-def _(family: Any, params: Params, k: int) -> Array:
-    del family
-    rate = params["rate"]
-    own = rate[k][None]
-    return rel_entr(own, rate) - own + rate
-
-
-means.register(Histogram, lambda family, params: (family.bin_probs(params) * _centres(family)[None]).sum(axis=-1))
-
-
-def _centres(family: Any) -> Array:
-    """The means of the bins, [D, G]."""
-    return centres_of(jnp.asarray(family.edges[0]), jnp.asarray(family.atoms[0]))
-
-
-@divergence.register(Histogram)
-def _(family: Any, params: Params, k: int) -> Array:
-    probs = family.bin_probs(params)
-    return rel_entr(probs[k][None], probs).sum(axis=-1)
 
 
 @raised_divergence.register(Views)
@@ -314,5 +256,32 @@ def _(family: Any, params: Params, k: int, powers: Array) -> Array:
     return jnp.einsum("dg,gjd->jd", probs[k], terms[:, k, None] - terms)
 
 
+def _centres(family: Any) -> Array:
+    """The means of the bins, [D, G]."""
+    return centres_of(jnp.asarray(family.edges[0]), jnp.asarray(family.atoms[0]))
+
+
+means.register(Binomial, lambda _, params: params["probs"])
+means.register(Categorical, lambda family, params: family.join(params))
+means.register(Histogram, lambda family, params: (family.bin_probs(params) * _centres(family)[None]).sum(axis=-1))
+means.register(Multinomial, lambda _, params: params["probs"])
+means.register(MultivariateNormal, lambda _, params: jnp.full((len(params["loc"]), 1), jnp.nan))
+
+divergence.register(Bernoulli, lambda _, params, k: _of_trial(params["probs"], k))
+divergence.register(Binomial, _of_trials)
+divergence.register(Categorical, _of_cells)
+divergence.register(Histogram, lambda family, params, k: _relative(family.bin_probs(params), k).sum(axis=-1))
+divergence.register(Multinomial, _of_cells)
+divergence.register(MultivariateNormal, _of_vectors)
+divergence.register(Normal, _of_normals)
+divergence.register(NormalKnownVariance, _of_normals)
+divergence.register(Poisson, _of_counts)
+
 _reference = jax.jit(NaiveBayes.reference)
 _divergence = jax.jit(lambda family, params, k, powers: raised_divergence(family, params, k, powers))
+
+
+@jax.jit
+def _means(family: Family, params: Params) -> Array:
+    with allow_promotion():
+        return means(family, params)
