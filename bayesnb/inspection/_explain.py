@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, singledispatch
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -26,7 +26,6 @@ from bayesnb.compute.arrays._typing import Array, Estimator, FeatureNames, Table
 from bayesnb.compute.numerics import _dirichlet as dirichlet
 from bayesnb.compute.numerics import _stable as stable
 from bayesnb.compute.numerics._log_prob import NO_CLASS, LogProb
-from bayesnb.core.families import Multinomial
 from bayesnb.core.families._base import Family, Params
 from bayesnb.core.families._multinomial import counts_of
 from bayesnb.core.fits._averaged import AveragedPosterior
@@ -328,38 +327,23 @@ def keep_seen_words(fit: Classifier, arrays: Mapping[str, Array]) -> SeenWords:
         counts = np.asarray(dense(x[:, seen]), np.float64)
         # a missing row stays missing
         rows[block] = np.column_stack([counts, np.where(np.isnan(counts).any(axis=1), np.nan, 0.0)])
-        own: Params | None = None if params is None else fit.model.block_params(params)[block]
-        families[block], own = merge_words(family, own, seen)
-        if params is not None and own is not None:
-            params |= {f"{block}_{site}": value for site, value in own.items()}
+        if params is None:
+            families[block] = family._replace(concentration=_merge_words(family.concentration, seen))
+        else:
+            params[f"{block}_probs"] = _merge_words(fit.model.block_params(params)[block]["probs"], seen)
     model = fit.model.with_hyperparameters(families, fit.model.class_concentration)
     if isinstance(fit, PointEstimate):
         return SeenWords(PointEstimate.trust(model, params or {}), rows, columns)
     return SeenWords(replace(fit, model=model) if isinstance(fit, Posterior) else fit, rows, columns)
 
 
-@singledispatch
 def explained_terms(family: Any, params: Params, x: Array) -> LogProb:
-    """The terms of the log likelihood with which ``explain`` explains a row, [N, K, F]."""
-    return family.log_likelihood_terms(params, x)
+    """The terms of the log likelihood with which ``explain`` explains a row, [N, K, F].
 
-
-@singledispatch
-def explained_predictive(family: Any, x: Array) -> Array:
-    """The same terms for the exact predictive, [N, K, F]."""
-    return family.log_predictive_terms(x)
-
-
-@singledispatch
-def merge_words(family: Any, params: Params | None, shown: Array) -> tuple[Any, Params | None]:
-    """The family and parameters for the words ``shown``, with all other words merged into a last one."""
-    raise NotImplementedError(f"{type(family).__name__} registers has_word_terms, and so must register merge_words")
-
-
-@explained_terms.register(Multinomial)
-def _(family: Any, params: Params, x: Array) -> LogProb:
-    """x log theta_w for each word, with impossible words counted, and 0 for the length, [N, K, D + 1]."""
-    del family
+    Of words x log theta_w for each, with impossible words counted, and 0 for the length, [N, K, D + 1].
+    """
+    if not has_word_terms(family):
+        return family.log_likelihood_terms(params, x)
     probs, counts = jnp.asarray(params["probs"]), counts_of(x)[:, None, :]
     cells = counts * stable.safe_log(probs)[None]
     zeros = ((probs == 0)[None] & (counts > 0)).astype(cells.dtype)
@@ -367,15 +351,16 @@ def _(family: Any, params: Params, x: Array) -> LogProb:
     return LogProb(jnp.concatenate([cells, length], axis=2), jnp.concatenate([zeros, length], axis=2))
 
 
-@explained_predictive.register(Multinomial)
-def _(family: Any, x: Array) -> Array:
-    """A term for each word and one for the length, [N, K, D + 1], which add up to the Dirichlet-multinomial.
+def explained_predictive(family: Any, x: Array) -> Array:
+    """The same terms for the exact predictive, [N, K, F]; of words they add up to the Dirichlet-multinomial.
 
     A word that is seen x times in a row of n words adds log Gamma(a_w + x) - log Gamma(a_w) - x log A, with A =
     sum a, and the length adds log Gamma(A) - log Gamma(A + n) + n log A.
     A word that is seen once adds the log of its posterior mean, as it does under known parameters. The length is a
     correction that vanishes as A grows, and is 0 if n is 0 or 1.
     """
+    if not has_word_terms(family):
+        return family.log_predictive_terms(x)
     counts, a = counts_of(x)[:, None, :], family.concentration[None]
     total, length = dirichlet.total(a), dirichlet.total(counts)
     log_total = jnp.log(total)
@@ -384,13 +369,10 @@ def _(family: Any, x: Array) -> Array:
     return jnp.concatenate([cells, rest], axis=2)
 
 
-@merge_words.register(Multinomial)
-def _(family: Any, params: Params | None, shown: Array) -> tuple[Any, Params | None]:
-    # entries of a Dirichlet may be summed into one: the result is Dirichlet, too
-    table = family.concentration if params is None else params["probs"]
+def _merge_words(table: Array, shown: Array) -> Array:
+    """A table of words [K, D] for the words ``shown``, and all others as one: entries of a Dirichlet may be summed."""
     others = np.ones(table.shape[1], bool)
     others[shown] = False
     # at least tiny, as it would be 0 without others
     rest = np.maximum(table[:, others].sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    merged = np.concatenate([table[:, shown], rest], axis=1)
-    return (family._replace(concentration=merged), None) if params is None else (family, {"probs": merged})
+    return np.concatenate([table[:, shown], rest], axis=1)
