@@ -190,11 +190,11 @@ class Matches:
                 if (latent, element) in readers:
                     what = "element" if self.latents[latent].unit == 1 else "draw, a vector or matrix,"
                     raise NotNaiveBayes(
-                        f"site {latent!r}: one {what} is a parameter of several classes or columns "
-                        f"({readers[latent, element]}, and element {unit} of {self.site_names[name]!r}): "
-                        "all classes may share a variance or covariance, but nothing else; give each its own, or "
-                        "sample the program as it is with numpyro.infer.MCMC; an index beyond its axis, which JAX "
-                        "keeps inside, looks the same"
+                        f"site {latent!r}: one {what} is used for several classes or columns "
+                        f"({readers[latent, element]}, and element {unit} of {self.site_names[name]!r}), and only a "
+                        "variance or covariance may be shared, by all classes: give each its own, or sample the "
+                        "program as it is with numpyro.infer.MCMC; check also that no index is out of range, because "
+                        "JAX clamps it silently"
                     )
                 readers[latent, element] = f"element {unit} of {self.site_names[name]!r}"
 

@@ -23,7 +23,7 @@ def test_one_scale_for_all_columns(scale):
             sigma = by_class("sigma", dist.HalfNormal(1.0))
             rows(X, y, lambda y: dist.Normal(mu[y], sigma[y][:, None]))
 
-    assert "site 'sigma': one element is a parameter of several classes or columns" in str(refusal(program, REALS, Y))
+    assert "site 'sigma': one element is used for several classes or columns" in str(refusal(program, REALS, Y))
     assert "give each its own, or sample the program as it is with numpyro.infer.MCMC" in str(
         refusal(program, REALS, Y)
     )
@@ -34,4 +34,4 @@ def test_one_mean_for_all_columns_of_known_variance():
         mu = by_class("mu", UNIT)
         rows(X, y, lambda y: dist.Normal(mu[y][:, None], np.ones(D)))
 
-    assert "site 'mu': one element is a parameter of several classes or columns" in str(refusal(program, REALS, Y))
+    assert "site 'mu': one element is used for several classes or columns" in str(refusal(program, REALS, Y))

@@ -224,7 +224,7 @@ def a_mean_that_is_non_centred_by_a_latent(X, y):
     rows(X, y, cells(mu))
 
 
-@refuse("theta", "one element is a parameter of several classes", COUNTS)
+@refuse("theta", "one element is used for several classes", COUNTS)
 def one_rate_with_an_exposure_by_class(X, y):
     theta = by_column("theta", RATE)
     rows(X, y, lambda y: dist.Poisson(jnp.asarray(OF_CLASSES)[y] * theta))

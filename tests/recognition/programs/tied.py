@@ -9,7 +9,7 @@ from tests.recognition.case import CODES, COUNTS, FLAGS, REALS, D, K, refuse
 from tests.recognition.programs.parts import by_class, by_column, rows, table
 
 GROUP = np.array((0, 1, 0))
-SEVERAL = "one (element|draw, a vector or matrix,) is a parameter of several classes or columns"
+SEVERAL = "one (element|draw, a vector or matrix,) is used for several classes or columns"
 
 
 @refuse("theta", SEVERAL, FLAGS)
