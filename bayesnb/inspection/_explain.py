@@ -316,9 +316,10 @@ class SeenWords(NamedTuple):
 
 def keep_seen_words(fit: Classifier, arrays: Mapping[str, Array]) -> SeenWords:
     """Rows and a fit, both on the host, without words that occur in no row: their terms are 0."""
-    families, rows, columns = dict(fit.model.families), dict(arrays), {}
+    families: dict[str, Any] = dict(fit.model.families)
+    rows, columns = dict(arrays), {}
     params = dict(fit.params) if isinstance(fit, PointEstimate) else None
-    for block, family in fit.model.families.items():
+    for block, family in [*families.items()]:
         x: Any = rows[block]
         if not by_words(fit, family):
             rows[block] = dense(x)

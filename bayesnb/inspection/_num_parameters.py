@@ -73,7 +73,8 @@ def num_parameters(
     """
     of: Any = getattr(model, "model", model)
     arguments.check_model(of)
-    given, known = num_columns, model.columns() if isinstance(model, Classifier) else of.columns
+    given: Any = num_columns
+    known = model.columns() if isinstance(model, Classifier) else of.columns
     if X is not None:
         arrays = check_shapes(of.families, of.single, of.by_block(X))
         given = {name: columns_in(family, arrays[name]) for name, family in of.families.items()}
@@ -114,12 +115,18 @@ def _free_parameters(family: Any, num_columns: int) -> tuple[int, int]:
     return (len(family.sites) - common) * num_columns, common * num_columns
 
 
+@singledispatch
 def num_values(family: Any, num_columns: int) -> int | None:
     """The number of different rows that the block can have; None if it is infinite."""
-    sizes: Any = family.category_sizes(num_columns)
-    if isinstance(family, Binomial) and family.total_count is not None:
-        sizes = (np.broadcast_to(family.total_count, num_columns) + 1).tolist()
+    sizes = family.category_sizes(num_columns)
     return math.prod(sizes) if all(sizes) else None
+
+
+@num_values.register(Binomial)
+def _(family: Any, num_columns: int) -> int | None:
+    if family.total_count is None:
+        return None
+    return math.prod((np.broadcast_to(family.total_count, num_columns) + 1).tolist())
 
 
 _free_parameters.register(Multinomial, lambda _, num_columns: (num_columns - 1, 0))

@@ -142,8 +142,9 @@ def top_features(
     blocks = [(b, family) for b, family in found.model.families.items() if columns[b]]
     if not blocks:
         raise ValueError("the model has no columns: top_features needs one or more")
-    labels = [label for b, family in blocks for label in _labels(family, b, shown[b], values)]
-    here = np.concatenate([compute(_means, family, own[b]) for b, family in blocks], axis=1)
+    tables = {b: compute(_means, family, own[b]) for b, family in blocks}
+    labels = [one for b, family in blocks for one in _labels(family, b, shown[b], values, tables[b].shape[1])]
+    here = np.concatenate([*tables.values()], axis=1)
     result = TopFeatures()
     for k, name in enumerate(classes):
         others = np.where(np.arange(probs.size) == k, 0.0, probs if np.delete(probs, k).any() else 1.0)
@@ -165,11 +166,13 @@ def _powers_at_mean_length(fit: Posterior) -> Mapping[str, Array]:
     return fit.all_powers.at(words)
 
 
-def _labels(family: Family, block: str, columns: Sequence[str], value_names: Mapping[str, Any]) -> Sequence[str]:
+def _labels(
+    family: Family, block: str, columns: Sequence[str], value_names: Mapping[str, Any], num_terms: int
+) -> Sequence[str]:
     """The names of a block's terms: the block itself, its columns, or the categories of each column."""
     if family.one_feature and not has_word_terms(family):
         return [block]
-    if not isinstance(family, Categorical):
+    if num_terms == len(columns):
         return columns
     sizes = zip(columns, family.category_sizes(len(columns)), strict=True)
     return [f"{name} = {value}" for name, size in sizes for value in value_names.get(name, range(size))[:size]]

@@ -205,7 +205,7 @@ def feature_scales(fit: Classifier, explanation: Explanation, of: int, count: in
     """
     at, families = _at_one_length(fit, explanation, row), fit.model.families
     owners = {f: b for b, places in explanation.blocks.items() for f in range(places.start, places.stop)}
-    has_values = np.isfinite(explanation.values).any(axis=0)
+    has_values: Any = np.isfinite(explanation.values).any(axis=0)
     features = [f for f, b in owners.items() if has_values[f] and num_parts(families[b]) == 1]
     if not features:
         raise ValueError("nothing to draw: every block is a single term, or has totals in its rows")
