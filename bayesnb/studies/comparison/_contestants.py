@@ -68,11 +68,11 @@ class Contestant:
             return replace(data, model=model), model
         return data, data.laplace if self.given == "MAP" else data.bayes
 
-    def fit(self, data: DataSet, train: Array, seed: int) -> Fitted:
-        """A fit to the rows ``train``."""
+    def fit(self, data: DataSet, train: Array, seed: int, known: tuple[DataSet, NaiveBayes] | None = None) -> Fitted:
+        """A fit to the rows ``train``; ``known`` is what ``place`` has returned, if it has been called."""
         if isinstance(self.given, BaseEstimator):
             return Fitted(self._fit_estimator(data, train, seed), data.given_rows, data.num_classes)
-        placed, model = self.place(data)
+        placed, model = known or self.place(data)
         X, y = placed.rows(train)
         if isinstance(self.given, str):
             fit = COMPARED[self.given].fit(placed, X, y)

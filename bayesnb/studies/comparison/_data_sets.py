@@ -18,7 +18,7 @@ from sklearn.utils import _safe_indexing as take
 
 from bayesnb.compute.arrays._cells import is_sparse
 from bayesnb.core.model._naive_bayes import NaiveBayes
-from bayesnb.core.rows._checks import check_shapes
+from bayesnb.core.rows._checks import check_shapes, num_parts
 from bayesnb.tables.files._description import Description, Table, describe, read_table
 from bayesnb.tables.files.sources._paths import BUILT_IN, as_pandas, of_frame, open_data
 from bayesnb.tables.files.sources._source import Source
@@ -214,8 +214,18 @@ def _as_others_take(source: Source, found: Description, texts: Sequence[str] = (
     return rows.astype(dict.fromkeys(rows.select_dtypes("floating"), np.float64))
 
 
+def block_arrays(name: str, model: NaiveBayes, X: Any) -> dict[str, Array]:
+    """The rows of a set by the blocks of its model; DataError if a block has totals in its rows."""
+    for block, family in model.families.items():
+        if num_parts(family) > 1:
+            raise DataError(
+                f"block '{block}' of set '{name}' has totals that differ between rows, which no study takes"
+            )
+    return check_shapes(model.families, model.single, model.by_block(X))
+
+
 def _of_model(name: str, model: NaiveBayes, X: Any, y: Any, seed: int, group: Any) -> DataSet:
-    arrays = check_shapes(model.families, model.single, model.by_block(X))
+    arrays = block_arrays(name, model, X)
     if model.spelling is not None:  # a recognised program, whose rows have the names of its sites
         model, X = model.with_sites(None), arrays["x"] if model.single else arrays
     y = np.asarray(y)
@@ -223,9 +233,7 @@ def _of_model(name: str, model: NaiveBayes, X: Any, y: Any, seed: int, group: An
         raise DataError(f"y of set '{name}', which has a model, must be integers 0..K-1, got {y.dtype} {y.shape}")
     num_classes = model.num_classes or int(y.max()) + 1
     table = Table(name, "class", arrays, y, tuple(map(str, range(num_classes))), ())
-    if model.num_classes is None:
-        families = model.families["x"] if model.single else model.families
-        model = NaiveBayes(families, class_concentration=model.class_concentration, num_classes=num_classes)
+    model = model._replace(num_classes=num_classes)
     return DataSet(name, table, model, X, np.arange(len(y)), (), seed, _checked_groups(name, group, y))
 
 

@@ -23,7 +23,7 @@ from bayesnb.compute.numerics._log_prob import LogProb
 from bayesnb.compute.primitives.products import sum_terms
 from bayesnb.compute.primitives.products._linear_scores import Score
 from bayesnb.core.families._base import Family
-from bayesnb.core.fits._closed_form import CLOSED_FORMS, check_mle, fit_posterior, require_maximum
+from bayesnb.core.fits._closed_form import CLOSED_FORMS, check_mle, conjugate, fit_mle, fit_posterior, require_maximum
 from bayesnb.core.model._naive_bayes import NaiveBayes, Sites, Tables
 from bayesnb.core.results._evidence import evidence
 from bayesnb.core.rows._checks import columns_in
@@ -71,6 +71,8 @@ def fit_nested(
     Each equals ``fit(model, X[:size], y[:size])``, with the prior resolved on these rows. Posteriors have exact
     leave-one-out and the evidence.
     """
+    for model in models if fit is not fit_mle else ():
+        conjugate(model)
     started = time.perf_counter()
     parts = [from_host(rows.select(slice(a, b))) for a, b in pairwise([0, *sizes])]
     nested = list(accumulate(parts, ModelStatistics.merge))

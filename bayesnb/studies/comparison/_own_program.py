@@ -11,10 +11,9 @@ import jax
 import numpy as np
 
 from bayesnb.core.model._naive_bayes import NaiveBayes
-from bayesnb.core.rows._checks import check_shapes
 from bayesnb.recognition._from_numpyro import from_numpyro
 from bayesnb.recognition._user_program import Program
-from bayesnb.studies.comparison._data_sets import DataSet
+from bayesnb.studies.comparison._data_sets import DataSet, block_arrays
 from bayesnb.tables.frames._series import Array, DataError
 
 LABELS = ("y", "label", "labels")
@@ -51,9 +50,9 @@ def recognise_set(program: Callable[..., Any], data: DataSet) -> tuple[DataSet, 
     model = from_numpyro(program, (X,), given, label=site)
     if model.num_classes != num_classes:
         raise DataError(f"the program has {model.num_classes} classes, and set '{data.name}' has {num_classes}")
-    rows = check_shapes(model.families, model.single, model.by_block(model.rows(X, **given)))
-    blocks = jax.tree.map(lambda x: np.array(x, np.float64), rows)
-    for d, cells in enumerate(column for x in jax.tree.leaves(blocks) for column in x.T if missing.any()):
+    rows = block_arrays(data.name, model, model.rows(X, **given))
+    blocks = {block: np.array(cells, np.float64) for block, cells in rows.items()}
+    for d, cells in enumerate(column for x in blocks.values() for column in x.T if missing.any()):
         first = [d, *range(len(X.T))][d >= len(X.T) :]  # of several equal columns the one at the same place
         source = next((column for column in first if np.array_equal(X[:, column], cells)), None)
         if source is None:

@@ -106,11 +106,17 @@ def _run_others(
 
 
 def _predict(
-    method: Contestant, data: DataSet, split: Split, size: int, seed: int, s: float | None
+    method: Contestant,
+    data: DataSet,
+    split: Split,
+    size: int,
+    seed: int,
+    s: float | None,
+    placed: tuple[DataSet, NaiveBayes] | None = None,
 ) -> tuple[Array, float, Array | str]:
     """log p(y | x) of the test rows, the seconds of the fit, and sets of classes, or why there are none."""
     started = time.perf_counter()
-    fit = method.fit(data, split.train[:size], seed)
+    fit = method.fit(data, split.train[:size], seed, placed)
     seconds = time.perf_counter() - started
     return fit.log_proba(split.test), seconds, "" if s is None else fit.sets(split.test, s)
 
@@ -156,7 +162,7 @@ def _run_closed(
         sizes = sorted({place.size for place, _ in due if place.method in names})
         wanted = {p: (sizes.index(p.size), names[p.method]) for p, _ in due if p.method in names}
         together, seconds = attempt(_fit_together, [placed[name] for name in names], split, sizes, fit)
-        alone = {p: (some[g], placed[p.method][0], split, p.size, 0, s) for p, (_, g) in wanted.items()}
+        alone = {p: (some[g], data, split, p.size, 0, s, placed[p.method]) for p, (_, g) in wanted.items()}
         if not isinstance(together, Nested):  # one by one, to see which of them fail
             answers = ((place, attempt(_predict, *args)) for place, args in alone.items())
             found += [(place, *_scored(data, split, place, answer, s)) for place, answer in answers]

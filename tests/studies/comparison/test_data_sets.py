@@ -1,6 +1,7 @@
 """What a user may give as a data set, and the hash of its contents."""
 
 import numpy as np
+import numpyro.distributions as dist
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -141,6 +142,14 @@ def test_a_model_comes_with_its_rows():
     assert data.rows(np.arange(3))[0].shape == (3, 2)
 
 
+def test_priors_of_a_model_are_those_of_its_set():
+    """A model without its number of classes keeps them, and full Bayes then has no closed form."""
+    model = nb.NaiveBayes(nb.NormalKnownVariance(), priors={"x_loc": dist.Laplace(0.0, 1.0)})
+    study = nb.experiment({"s": (model, RNG.normal(size=(40, 2)), Y)}, ["MLE", "full Bayes"], sizes=[20], splits=1)
+    assert {*study.failures()["method"]} == {"full Bayes"}
+    assert study.failures()["reason"].str.contains("non-conjugate priors for x_loc").all()
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -153,6 +162,7 @@ def test_a_model_comes_with_its_rows():
         ({"s": "nowhere.csv:y"}, "there is no file 'nowhere.csv'"),
         ({"s": (X, RNG.normal(size=40))}, "is a measurement"),
         ({"s": (nb.NaiveBayes(nb.Normal()), X, Y.astype(str))}, "must be integers"),
+        ({"s": (nb.NaiveBayes(nb.Binomial(None)), (X, X + 1), Y)}, "'s' has totals that differ between rows"),
     ],
 )
 def test_other_sets_are_refused_in_a_sentence(given, words):

@@ -117,9 +117,15 @@ def three(X, y):
     numpyro.sample("x", dist.Poisson(rate[y]), obs=X[:, 0])
 
 
+def tries(X, y):
+    theta = numpyro.sample("theta", dist.Beta(1.0, 1.0).expand([2]))
+    numpyro.sample("wins", dist.Binomial(X[:, 1].astype(int) + 30, theta[y]), obs=X[:, 0])
+
+
 @pytest.mark.parametrize(
     ("program", "words"),
     [
+        (tries, "block 'x' of set 'visits' has totals that differ between rows"),
         (alone, "the program fails when it is called as fn.*: TypeError: .*unexpected keyword argument 'y'"),
         (first, "a regression of the label on them is another model"),
         (three, "the program has 3 classes, and set 'visits' has 2"),
@@ -128,6 +134,16 @@ def three(X, y):
 def test_a_program_of_another_kind_is_refused_in_a_sentence(program, words):
     with pytest.raises(ValueError, match=words):
         recognise_set(program, set_of(FRAME))
+
+
+def test_a_program_without_an_exact_posterior_has_the_reason_in_its_cells():
+    def wide(X, y):
+        mu = numpyro.sample("mu", dist.Cauchy(0.0, 5.0).expand([2]))
+        numpyro.sample("x", dist.Normal(mu[y], 1.0), obs=X[:, 0])
+
+    study = nb.experiment({"visits": (FRAME.dropna(), "answer")}, ["MLE", wide], sizes=[20], splits=1)
+    assert "non-conjugate priors for x_loc, so there is no closed form" in study.failures()["reason"].iloc[0]
+    assert {*study.failures()["method"]} == {"wide"}
 
 
 def test_a_set_with_a_model_has_no_place_for_a_program():

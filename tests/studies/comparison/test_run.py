@@ -109,6 +109,17 @@ def test_sets_of_classes_are_those_of_a_fit_of_its_own(tmp_path):
     assert "Without a value: 'MLE'" in only.to_latex(metric="u80")
 
 
+def test_sets_of_classes_of_a_smoothing_are_those_of_its_own_fit():
+    codes = {"codes": (MIXED[["town", "flag"]], Y)}
+    study = nb.experiment(codes, nb.methods("full Bayes", smoothing=[0.5, 3.0]), [40], 1, ("u65",))
+    (data,), (split,) = read_sets(codes, 0), study.splits("codes", 40)
+    for smoothing in (0.5, 3.0):
+        post = nb.fit_posterior(bayes_model(data.table, smoothing=smoothing), *data.rows(split.train[:40]))
+        X, y = data.rows(split.test)
+        found = study.scores()[f"full Bayes, smoothing={smoothing}"]
+        assert_allclose(found["codes"], set_scores(nb.decide_set(post, X).sets, y)["u65"])
+
+
 def test_sets_of_classes_of_numbers_have_the_reason_in_their_cells():
     given = ["full Bayes", "default", ("estimator", nb.NaiveBayesClassifier())]
     study = nb.experiment({"mixed": SETS["mixed"]}, given, [40], 1, ("accuracy", *SET_METRICS))
