@@ -124,14 +124,18 @@ NAMES = [
 MIXED = ["bernoulli", "ragged", "multinomial", "normal", "trials", "covariance"]
 
 
-def by_default(names: Iterable[str], *quick: str, slow: Iterable[str] | None = None) -> list[Any]:
+TWINS = ("binomial", "categorical", "informed")
+"""Families of a class that another case is of, too: trials, ragged and normal; only the laws run for both."""
+
+
+def by_default(names: Iterable[Any], *quick: Any, slow: Iterable[Any] | None = None) -> list[Any]:
     """The values of a parametrization: these by default, the others as slow tests, since each compiles anew.
 
-    If ``slow`` are given, only these are slow tests, and the rest run with ``-m fuzz``.
+    If ``slow`` are given, only these are slow tests; what is left, and twins, run with ``-m fuzz``.
     """
 
-    def mark(name: str) -> Any:
-        return pytest.mark.slow if slow is None or name in slow else pytest.mark.fuzz
+    def mark(name: Any) -> Any:
+        return pytest.mark.slow if name not in TWINS and (slow is None or name in slow) else pytest.mark.fuzz
 
     return [name if name in quick else pytest.param(name, marks=mark(name)) for name in names]
 
