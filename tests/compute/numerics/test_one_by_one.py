@@ -57,6 +57,7 @@ def batches(function, *args):
     return [line for line in lines if re.search(r"tensor<(\d+x){3,}f", line)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("covariance", ["full", pytest.param("shared", marks=pytest.mark.slow)])
 def test_many_fits_at_once_have_no_batch_of_factors(rng, covariance):
     X, y = jnp.asarray(rng.normal(size=(4, 30, 3))), jnp.asarray(rng.integers(0, 3, (4, 30)))

@@ -8,12 +8,13 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from bayesnb.compute.primitives._distances import distances, log_normal, log_student, whitening
+from tests import cases
 
 K, D = 3, 4
 
 
 @pytest.mark.parametrize("convert", [np.asarray, jnp.asarray])
-@pytest.mark.parametrize("missing", [0.0, 0.2, 0.9])
+@pytest.mark.parametrize("missing", cases.by_default([0.0, 0.2, 0.9], 0.2))
 @pytest.mark.parametrize("shared", [False, True])
 def test_densities_are_scipys_of_the_observed_cells(convert, missing, shared, rng):
     loc, half = rng.normal(size=(K, D)), rng.normal(size=(1 if shared else K, D, D + 2))
@@ -37,8 +38,8 @@ def test_densities_are_scipys_of_the_observed_cells(convert, missing, shared, rn
             assert_allclose([normal[n, k], student[n, k]], expected, **digits)
 
 
-@pytest.mark.parametrize("unit", [1e-30, 1.0, 1e10])
-@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("unit", cases.by_default([1e-30, 1.0, 1e10], 1e-30))
+@pytest.mark.parametrize("shared", cases.by_default([False, True], False))
 def test_far_rows_and_any_unit_are_the_same_in_single_precision(unit, shared, rng):
     """Squares of 1e20, and covariances of 1e-60, are no numbers of float32."""
     loc, half = rng.normal(size=(K, D)), rng.normal(size=(1 if shared else K, D, D + 2))

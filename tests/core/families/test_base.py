@@ -145,6 +145,7 @@ def test_forests_take_it_as_a_child(case, family):
     assert_allclose(nb.leave_one_out(fit, X, case.y)[5], expected[0], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_estimator_takes_it(case, family, tmp_path):
     frame = pd.DataFrame({"wait": case.X[:, 0], "queue": case.X[:, 1], "size": case.X[:, 2], "kind": [*"uvw"] * 8})
     labels = np.array(["a", "b", "c"])[case.y]
@@ -176,6 +177,7 @@ def test_the_estimator_takes_it(case, family, tmp_path):
         clf.predict(frame.assign(wait=-1.0))
 
 
+@pytest.mark.slow
 def test_the_other_fits_take_it(case, key):
     model, X, y = case
     post = nb.fit_posterior(model, X, y)

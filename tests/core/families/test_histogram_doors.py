@@ -34,6 +34,7 @@ def model():
     return nb.NaiveBayes(nb.Histogram(cells=8))
 
 
+@pytest.mark.slow
 def test_it_is_saved_and_exported(model, rows, tmp_path):
     X, y = rows
     post = nb.fit_posterior(model, X, y)
@@ -125,6 +126,7 @@ def test_other_fits_take_it(model, rows, key):
     assert jax.tree.structure(post.model) == jax.tree.structure(post.prior)
 
 
+@pytest.mark.slow
 def test_the_estimator_takes_it(rows, tmp_path):
     X, y = rows
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "size": X[:, 1] ** 2, "kind": [*"uvw"] * (N // 3)})

@@ -104,6 +104,7 @@ def test_pairs_of_its_columns_have_no_closed_form(case):
         nb.dependence(np.nan_to_num(case.X), case.y, model=case.model)
 
 
+@pytest.mark.slow
 def test_the_other_fits_take_it(case, key):
     model, x, y = case
     post = nb.fit_posterior(model, x, y)

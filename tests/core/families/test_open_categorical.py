@@ -15,6 +15,7 @@ from bayesnb.core.families._open_categorical import OpenCategorical
 from bayesnb.core.rows._labelled_rows import label_rows
 from bayesnb.core.rows._sufficient_statistics import class_sizes
 from bayesnb.sklearn import CategoricalNB
+from tests import cases
 
 N, D, K = 6 * limits.SIZED_ROWS, 5, 3
 
@@ -47,7 +48,9 @@ def blocks(request, monkeypatch):
 
 
 @pytest.mark.usefixtures("blocks")
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.float32, np.float64])
+@pytest.mark.parametrize(
+    "dtype", cases.by_default([np.int8, np.uint8, np.int64, np.float32, np.float64], np.int8, np.float32)
+)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_rare_codes_have_their_place(rng, dtype, weighted):
     x, y = rows_of(rng, dtype)
@@ -92,6 +95,7 @@ def test_any_split_gives_the_whole(rng):
     assert_array_equal(dropin.predict_proba(x), CategoricalNB().fit(x, y).predict_proba(x))
 
 
+@pytest.mark.slow
 def test_columns_of_codes_among_others(rng):
     x, y = rows_of(rng, float)
     kinds = ["categorical", "normal", "bernoulli", "categorical", "poisson"]
@@ -128,7 +132,7 @@ def test_a_negative_code_is_refused_by_the_dropin_class(rng, dtype, row, weighte
         CategoricalNB().fit(x, y, sample_weight=np.ones(N) if weighted else None)
 
 
-@pytest.mark.parametrize("dtype", [">i4", ">f8", np.float16])
+@pytest.mark.parametrize("dtype", cases.by_default([">i4", ">f8", np.float16], ">i4"))
 def test_codes_in_any_order_of_bytes(rng, dtype):
     x, y = rows_of(rng)
     for make in (lambda: nb.NaiveBayesClassifier("categorical"), CategoricalNB):

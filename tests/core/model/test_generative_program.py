@@ -229,6 +229,7 @@ def test_missing_cells_are_marginalised():
         assert_allclose(logs[block], expected, rtol=1e-5, err_msg=block)
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_named():
     model = nb.NaiveBayes(nb.Multinomial())
     with pytest.raises(ValueError, match=r"model\.resolve"):

@@ -94,6 +94,7 @@ def test_good_rows_pass(name):
     assert error_of(partial(count, model=case.model), jax.tree.map(lambda x: x.astype(float), case.X), case.y) is None
 
 
+@pytest.mark.slow
 def test_inside_other_transformations():
     fit = nb.fit_posterior(MODEL, X, Y)
     total = lambda X: fit.log_density(X).sum()  # noqa: E731

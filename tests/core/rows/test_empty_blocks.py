@@ -126,7 +126,7 @@ def test_tables_leave_it_out(name):
     assert_allclose(averaged, nb.fit_averaged(ALONE, {"f": FLAGS}, Y).predict_log_proba({"f": FLAGS}))
 
 
-@pytest.mark.parametrize("name", ["bernoulli", "shared", "covariance"])
+@pytest.mark.parametrize("name", cases.by_default(["bernoulli", "shared", "covariance"], "shared"))
 def test_replicates_hold_it(name):
     model, X = beside(name)
     found = replicates(model, X, Y, key=KEY, fit=nb.fit_map)

@@ -128,7 +128,9 @@ def test_a_scan_counts_exactly_unless_it_forgets():
     jax.lax.scan(forget, nb.merge(stacked, axis=0), rows)
 
 
-@pytest.mark.parametrize("family", [nb.Histogram(), nb.Views(nb.Normal(), nb.Histogram())])
+@pytest.mark.parametrize(
+    "family", [pytest.param(nb.Histogram(), marks=pytest.mark.slow), nb.Views(nb.Normal(), nb.Histogram())]
+)
 def test_edges_of_parts_must_be_given(family, rng):
     X, y = jnp.asarray(rng.normal(size=(2, 20, 1))), jnp.asarray(rng.integers(0, 2, (2, 20)))
     model = nb.NaiveBayes(family, num_classes=2)
@@ -166,6 +168,7 @@ def test_what_cannot_be_merged_is_said():
     equal(nb.merge(stacked, once, axis=0), sum([one] * 3), rtol=0)
 
 
+@pytest.mark.slow
 def test_names_of_classes_go_with_the_parts():
     days = [nb.sufficient_statistics(nb.NaiveBayes(nb.Bernoulli()), [[1]], [0], classes=[name]) for name in "bca"]
     assert sum(days).classes == nb.merge(*days).classes == ("a", "b", "c")

@@ -82,6 +82,7 @@ def test_every_family_comes_back_from_its_causes_as_the_host_updates_alike_each_
     assert_identical(nb.load(tmp_path / "fit.bayesnb"), moved)
 
 
+@pytest.mark.slow
 def test_what_xla_computed_in_another_way_is_stored_as_it_is(tmp_path):
     rows = jnp.asarray(np.random.default_rng(0).normal(3.0, 7.0, (50, 8)))
     model = nb.NaiveBayes(nb.Normal(), num_classes=2)

@@ -65,7 +65,7 @@ def outcomes(kind, path, step):
 
 @pytest.mark.filterwarnings("ignore:column")  # of values that were altered
 @pytest.mark.parametrize(
-    "kind", cases.by_default(FITS, "MLE", "tempered", "draws", "labels", "MultivariateNormal", "Categorical", "frame")
+    "kind", cases.by_default(FITS, "MLE", "tempered", "draws", "labels", "MultivariateNormal", "Categorical")
 )
 def test_altered_results(kind, tmp_path):
     assert outcomes(kind, tmp_path / "fit", 61)
