@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 import bayesnb as nb
 from bayesnb.compute.jaxpr_numpy import RULES, Rule, by_numpy
 from bayesnb.recognition._user_program import CORNERS, FAR, draw_far
+from tests import cases
 from tests.recognition.case import CODES, COUNTS, FLAGS, REALS, C, Y
 from tests.recognition.programs.parts import rows, table
 
@@ -41,7 +42,7 @@ def a_loop():
     return jax.vmap(lambda n: jax.lax.while_loop(lambda s: s < 7.0, lambda s: s + n, n))(jnp.array([1.0, 2.0])).sum()
 
 
-@pytest.mark.parametrize("number", [halves, single, drawn, a_loop])
+@pytest.mark.parametrize("number", cases.by_default([halves, single, drawn, a_loop], a_loop))
 def test_a_number_of_the_program_is_the_one_that_jax_computes(number):
     with jax.enable_x64(True):
         expected = float(jax.jit(number)())
@@ -51,6 +52,7 @@ def test_a_number_of_the_program_is_the_one_that_jax_computes(number):
     assert "as JAX compiles it" in repr(model.certificate)
 
 
+@pytest.mark.slow
 def test_random_numbers_follow_the_setting_of_jax_s_generator():
     with jax.threefry_partitionable(False):
         with jax.enable_x64(True):
@@ -71,6 +73,7 @@ def test_gamma_variates_of_the_program_are_refused():
         recognise(lambda: jax.random.gamma(jax.random.key(0), 2.0))
 
 
+@pytest.mark.slow
 def test_a_program_that_needs_numbers_is_compared_too(monkeypatch):
     monkeypatch.setitem(RULES, "atan", Rule("d", lambda _: np.tan))
     with pytest.raises(nb.NotNaiveBayes, match="where JAX computes it and not numpy"):
@@ -127,11 +130,11 @@ def scale(change):
 
 CHANGED = {
     "a probability": probability(lambda p: jnp.clip(p, 0.05, 0.95)),
-    "a mean above": mean(lambda m: jnp.minimum(m, 7.0)),
-    "a prior with a step": (FLAGS, dist.Bernoulli, (Step(2.0, 2.5), same)),
 }
 
 MORE = {
+    "a mean above": mean(lambda m: jnp.minimum(m, 7.0)),
+    "a prior with a step": (FLAGS, dist.Bernoulli, (Step(2.0, 2.5), same)),
     "another value": probability(lambda p: jnp.where(p > 0.95, 0.5, p)),
     "one element below": probability(lambda p: p.at[1, 2].set(jnp.maximum(p[1, 2], 0.05))),
     "one element above": probability(lambda p: p.at[0, 0].set(jnp.minimum(p[0, 0], 0.96))),
@@ -160,7 +163,6 @@ def test_what_changes_a_tail_is_refused(parts):
 
 
 KEPT = {
-    "a probability's safeguard": probability(lambda p: jnp.clip(p, 1e-7, 1.0 - 1e-7)),
     "means of about a thousand": (
         REALS,
         dist.Normal,
@@ -170,6 +172,7 @@ KEPT = {
 }
 
 MORE_KEPT = {
+    "a probability's safeguard": probability(lambda p: jnp.clip(p, 1e-7, 1.0 - 1e-7)),
     "wide logits": (FLAGS, lambda eta: dist.Bernoulli(logits=eta), (dist.Normal(0.0, 10.0), same)),
     "wide log rates": (COUNTS, lambda eta: dist.Poisson(jnp.exp(eta)), (dist.Normal(0.0, 10.0), same)),
     "truncated": (

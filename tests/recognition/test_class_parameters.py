@@ -34,6 +34,7 @@ def test_an_argument_of_labels_has_the_classes_that_the_program_reads(program):
     assert_allclose(model.families["x"].a, np.full((3, D), 2.0), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_labels_may_be_booleans():
     def program(X, y):
         absent, present = (numpyro.sample(name, BETA.expand([D])) for name in ("absent", "present"))
@@ -81,11 +82,12 @@ fixed = numpyro.handlers.substitute(program_of_rows, data={"pi": PI / PI.sum()})
     ("program", "X", "y", "sentence"),
     [
         (logit_of_a_class, FLAGS, Y, "the prior of 'p', a parameter of site 'y', is not conjugate: give two classes a"),
-        (
+        pytest.param(
             a_latent_of_each_row,
             FLAGS,
             Y,
             "site .x. has different parameters .* on a latent of each row such as 'shift'",
+            marks=pytest.mark.slow,
         ),
         (one_class, FLAGS, 0 * Y, "site 'y', the label, has one class: give its probabilities two"),
         (a_feature_that_is_not_observed, FLAGS, Y, "site 'weight' has a value for each row, depends on the label and"),

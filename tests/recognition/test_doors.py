@@ -11,7 +11,7 @@ from tests.recognition.pairs import LOGS
 LONG = ("export", "class_densities", "to_arviz", "fit_empirical", "fit_em", "stream", "predict_interval", "replicates")
 """Doors that compile for a second or more."""
 
-SHORT = ("fit_mle", "fit_map", "fit_posterior", "cross_validate", "cross_validate by MAP", "merge", "explain")
+SHORT = ("fit_posterior", "explain")
 """Doors that more than one model goes through by default."""
 
 

@@ -22,10 +22,8 @@ pytestmark = pytest.mark.usefixtures("in_float64")
 QUICK = (
     "bernoulli: flipped",
     "normal: gamma on a precision",
-    "known variance: a scale a column",
     "labels: label is an argument",
     "own priors: lognormal scale",
-    "scaled: a known exposure by column",
 )
 """The cases of the default tests."""
 
@@ -155,6 +153,7 @@ def unconstrained(call: Any, label: str) -> tuple[Any, Any]:
     return lambda values: {site: to.inv(jnp.asarray(values[site], float)) for site, to in maps.items()}, restore
 
 
+@pytest.mark.slow
 @some("conjugate", simple=True, costly=True)
 def test_the_map_is_a_maximum_of_the_programs_density(case):
     call = program(case)

@@ -66,9 +66,7 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", cases.by_default(CHANGES, "logs", "masked logs", "zeros for missing", "a flag for each number")
-)
+@pytest.mark.parametrize("name", cases.by_default(CHANGES, "logs", "masked logs"))
 def test_rows_are_what_the_program_observes(name):
     change, mask, expected = CHANGES[name]
     model = nb.from_numpyro(observing(change, mask), (POSITIVE, Y), label="y")
@@ -126,6 +124,7 @@ def test_an_argument_as_it_is_is_taken_as_it_is(name):
     assert_allclose(fit.predict_proba(NEW.astype(np.float32)), fit.predict_proba(model.rows(NEW)), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_mask_that_is_an_argument_and_totals():
     def program(X, y, totals, seen):
         theta = table("theta", dist.Beta(2.0, 2.0))
@@ -165,6 +164,7 @@ def columns():
         return nb.from_numpyro(two_sites(lambda X: X[:, :D], lambda X: X[:, D:]), (WIDE, Y), label="y")
 
 
+@pytest.mark.slow
 def test_columns_of_one_argument_in_their_order_may_be_given_by_site(columns):
     by_site = {"a": FLAGS, "b": REALS}
     found = columns.rows(WIDE, Y)
@@ -174,6 +174,7 @@ def test_columns_of_one_argument_in_their_order_may_be_given_by_site(columns):
     assert fits[0] == fits[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -213,6 +214,7 @@ def test_rows_are_a_pytree_with_their_mark(logs):
     assert repr(found) == "ObservedRows(cells={'x': array[12, 3]}, program='log_program')"
 
 
+@pytest.mark.slow
 def test_rows_of_jax_arrays_and_in_jit(logs):
     X, y = jnp.asarray(POSITIVE, jnp.float32), jnp.asarray(Y)
 
@@ -317,6 +319,7 @@ def test_what_a_partial_holds_is_an_argument_too():
         nb.fit_posterior(model, POSITIVE, Y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [np.log, np.asarray], ids=["logs", "as it is"])
 def test_frames_and_rows_of_the_programs_own_may_be_many(change):
     """More rows than are probed, which cannot be cut from the program."""

@@ -86,7 +86,11 @@ FRAME = pd.DataFrame(FLAGS, columns=list("abc")).assign(y=Y)
 
 @pytest.mark.parametrize(
     ("program", "args"),
-    [(with_a_global, (FLAGS,)), (with_a_frame, (FRAME,)), (with_codes_of_strings, (FLAGS, np.array(list("no"))[Y]))],
+    [
+        pytest.param(with_a_global, (FLAGS,), marks=pytest.mark.slow),
+        (with_a_frame, (FRAME,)),
+        pytest.param(with_codes_of_strings, (FLAGS, np.array(list("no"))[Y]), marks=pytest.mark.slow),
+    ],
     ids=["a global", "a frame", "strings"],
 )
 def test_labels_from_elsewhere(program, args):
@@ -141,11 +145,12 @@ def summed_out_by_hand(X, y):
 @pytest.mark.parametrize(
     ("program", "obstacles"),
     [
-        (a_loop, 2),
         (a_loop_with_masks, 2),
-        (rows_without_labels, 2),
-        (summed_out, 1),
         (summed_out_by_hand, 1),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in [(a_loop, 2), (rows_without_labels, 2), (summed_out, 1)]
+        ),
     ],
 )
 def test_the_advice_is_one_site_and_fit_em(program, obstacles):

@@ -71,8 +71,10 @@ def two(law):
 @pytest.mark.parametrize(
     "law",
     [
-        lambda mu, sigma, first: dist.Normal(mu + 0.1 * first, sigma),
-        lambda mu, sigma, first: dist.Normal(mu, sigma + jnp.square(first.mean())),
+        pytest.param(lambda mu, sigma, first: dist.Normal(mu + 0.1 * first, sigma), marks=pytest.mark.slow),
+        pytest.param(
+            lambda mu, sigma, first: dist.Normal(mu, sigma + jnp.square(first.mean())), marks=pytest.mark.slow
+        ),
         lambda mu, sigma, first: dist.Normal(mu, sigma).mask(first > 0.5),
     ],
     ids=["the same row", "all rows", "a mask"],

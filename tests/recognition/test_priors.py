@@ -21,6 +21,7 @@ def shared_latent(successes, y):
         numpyro.sample("obs", dist.Binomial(10, probs), obs=successes)
 
 
+@pytest.mark.slow
 def test_what_numpyro_does_not_collapse():
     data, y = np.array([0.0, 1.0, 5.0, 5.0]), np.zeros(4, int)
     expected = nb.NaiveBayes(nb.Binomial(10, dist.Gamma(1.0, 1.0), 2.0), class_probs=[1.0])

@@ -11,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
+from tests import cases
 from tests.recognition.case import COUNTS, FLAGS, REALS, Y3, D, K, N, Y
 from tests.recognition.programs.parts import rows, table
 
@@ -32,12 +33,12 @@ def of_argument(X, y):
 @pytest.mark.parametrize(
     "other",
     [
-        NAMES,
-        NAMES.astype(object),
-        pd.Categorical(NAMES),
-        pd.Series(NAMES, index=NAMES),
-        pd.Series(pd.Categorical(NAMES)),
-        pd.date_range("2020-01-01", periods=N),
+        pytest.param(NAMES, marks=pytest.mark.slow),
+        pytest.param(NAMES.astype(object), marks=pytest.mark.fuzz),
+        pytest.param(pd.Categorical(NAMES), marks=pytest.mark.fuzz),
+        pytest.param(pd.Series(NAMES, index=NAMES), marks=pytest.mark.slow),
+        pytest.param(pd.Series(pd.Categorical(NAMES)), marks=pytest.mark.fuzz),
+        pytest.param(pd.date_range("2020-01-01", periods=N), marks=pytest.mark.slow),
         pd.array([1, 2, None] * 4, dtype="Int64"),
     ],
     ids=["strings", "objects", "categorical", "series", "categorical series", "dates", "missing"],
@@ -46,6 +47,7 @@ def test_an_argument_that_is_no_array_of_numbers_is_passed_as_it_is(other):
     assert_allclose(nb.from_numpyro(beside, (FLAGS, Y, other), label="y").families["x"].a, 2.0)
 
 
+@pytest.mark.slow
 def test_many_rows_with_strings_and_an_index_of_their_own():
     X, y = np.tile(FLAGS, (50, 1)), pd.Series(np.tile(Y, 50), index=np.arange(50 * N)[::-1])
     names = pd.Categorical(np.tile(NAMES, 50))
@@ -53,7 +55,7 @@ def test_many_rows_with_strings_and_an_index_of_their_own():
     assert nb.from_numpyro(of_argument, (X, y), label="y").num_classes == K
 
 
-@pytest.mark.parametrize("library", ["pandas", "masked", "arrow", "polars"])
+@pytest.mark.parametrize("library", cases.by_default(["pandas", "masked", "arrow", "polars"], "polars"))
 def test_labels_and_cells_may_be_columns_of_frames(library):
     def column(values, kind):
         if library == "polars":
@@ -90,7 +92,7 @@ def test_labels_that_are_read_as_numbers_are_refused_soon(program, X, kind):
     assert time.perf_counter() - start < 5.0  # minutes, if all 4,096 were tried; a busy machine has its time
 
 
-@pytest.mark.parametrize("kind", [np.int64, np.uint8])
+@pytest.mark.parametrize("kind", cases.by_default([np.int64, np.uint8], np.uint8))
 def test_many_more_classes_than_labels_are_still_counted(kind):
     def program(X, y):
         theta = numpyro.sample("theta", BETA.expand([100, D]))
@@ -237,7 +239,8 @@ def totals_of_late_rows(MANY_FLAGS, y, total):
     many_rows(MANY_FLAGS, y, 3, total=total)
 
 
-@pytest.mark.parametrize("rows", [slice(0, None, 3), pytest.param(slice(None), marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [slice(0, None, 3), slice(None)])
 def test_classes_may_be_counted_from_labels_that_are_sorted(rows):
     model = nb.from_numpyro(sorted_classes, (MANY_FLAGS[rows], SORTED[rows]), label="y")
     expected = nb.fit_map(nb.NaiveBayes(nb.Bernoulli(2.0, 3.0), class_concentration=1.0), MANY_FLAGS, SORTED)
@@ -246,7 +249,7 @@ def test_classes_may_be_counted_from_labels_that_are_sorted(rows):
     )
 
 
-@pytest.mark.parametrize("fn", [too_few_classes, another_likelihood_in_late_rows])
+@pytest.mark.parametrize("fn", cases.by_default([too_few_classes, another_likelihood_in_late_rows], too_few_classes))
 def test_what_is_wrong_in_late_rows_is_refused(fn):
     with pytest.raises(nb.NotNaiveBayes, match=r"labels reach 2, and 'y' has 2 classes|another density"):
         nb.from_numpyro(fn, (MANY_FLAGS, SORTED), label="y")
@@ -259,6 +262,7 @@ def test_totals_that_differ_in_late_rows_are_refused():
         nb.from_numpyro(totals_of_late_rows, (MANY_FLAGS, SORTED, total), label="y")
 
 
+@pytest.mark.slow
 def test_a_variance_whose_prior_has_no_mean():
     """The shape of an inverse Gamma may be less than one."""
 

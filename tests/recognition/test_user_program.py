@@ -77,6 +77,7 @@ def test_the_model_is_the_same(program, args):
     assert_allclose(family.b, np.full((K, D), 2.5), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_totals_may_be_one_for_each_row():
     def program(X, y, totals):
         theta = table("theta", BETA)
