@@ -3,6 +3,7 @@
 import pytest
 
 import bayesnb as nb
+from tests import cases
 from tests.learned.forests import children
 from tests.learned.forests.histograms import MODEL, X, Y
 
@@ -12,7 +13,7 @@ def fit():
     return nb.fit_forests(MODEL, X, Y)
 
 
-@pytest.fixture(params=children.CHILDREN)
+@pytest.fixture(params=cases.by_default(children.CHILDREN, "poisson", "words", "together"))
 def problem(request):
     family, x = children.CHILDREN[request.param]
     model = nb.NaiveBayes({"child": family, "parent": nb.Categorical(children.SIZE)})

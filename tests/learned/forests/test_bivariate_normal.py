@@ -56,6 +56,7 @@ def test_moments_without_a_row_are_those_of_the_others(rng):
     assert_allclose([alone.count, *alone[3:]], 0.0)
 
 
+@pytest.mark.slow
 def test_far_cells_are_the_same_in_single_precision(rng):
     x = rng.normal(size=(9, 2)) @ [[1.0, 0.8], [0.0, 0.6]]
     table = bivariate_normal.conditional(bivariate_normal.posterior(PRIOR, moments(x, np.ones(9))))

@@ -36,7 +36,7 @@ def test_the_forest_is_that_of_the_segments_as_categories(fit):
     assert_allclose(ratio, expected, rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.parametrize("heaviest", [1, 3])
+@pytest.mark.parametrize("heaviest", cases.by_default([1, 3], 3))
 def test_a_row_leaves_with_edges_and_segments_kept(heaviest):
     weight = np.random.default_rng(5).integers(1, heaviest + 1, N).astype(float)
     fit = nb.fit_forests(MODEL, X, Y, sample_weight=weight)
@@ -49,6 +49,7 @@ def test_a_row_leaves_with_edges_and_segments_kept(heaviest):
         assert_allclose(joint[n], refit.log_joint(part([n]))[0], rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("structure", cases.by_default(["average", "best", "aode"], "average"))
 def test_a_column_without_cuts_changes_no_forest(structure):
     """Nor does a category that is the only one of its column: their edges would be other words for no edge."""

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import log_softmax, logsumexp
 
 import bayesnb as nb
+from tests import cases
 from tests.learned.forests.stacked import BLOCKS, KINDS, K, N, Y, learn, rows_of, stacked
 from tests.served import served
 
@@ -65,6 +66,7 @@ def test_given_class_probabilities_are_those_of_a_moved_fit():
     ).predict_proba(X), rtol=1e-9)  # fmt: skip
 
 
+@pytest.mark.parametrize("problem", cases.by_default(KINDS, "words"), indirect=True)
 def test_inside_jax_predictions_are_those_of_numpy_rows(problem):
     """The fit is an argument, and rows come one by one."""
     fit, X = problem
@@ -87,6 +89,7 @@ def test_rows_inside_jax_need_no_factor_each():
     assert "triangular_solve" not in program
 
 
+@pytest.mark.slow
 def test_slopes_are_those_of_small_steps():
     fit, X = stacked("one block"), np.nan_to_num(BLOCKS["numbers"])
     fit = jax.tree.map(np.array, fit)  # JAX keeps constants by their identity, in the precision of the first trace
@@ -117,6 +120,7 @@ def saved(fit, folder):
     return nb.load(folder / "fit")
 
 
+@pytest.mark.parametrize("problem", cases.by_default(KINDS, "words"), indirect=True)
 def test_exported_functions_give_the_same(problem, tmp_path):
     fit, X = problem
     nb.export(fit, tmp_path / "fit.onnx")

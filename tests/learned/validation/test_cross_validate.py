@@ -30,7 +30,14 @@ Y = np.arange(24) % 3
         "mixed",
     ],
 )
-@pytest.mark.parametrize("fit", [nb.fit_posterior, pytest.param(nb.fit_map, marks=pytest.mark.slow), nb.fit_mle])
+@pytest.mark.parametrize(
+    "fit",
+    [
+        nb.fit_posterior,
+        pytest.param(nb.fit_map, marks=pytest.mark.slow),
+        pytest.param(nb.fit_mle, marks=pytest.mark.slow),
+    ],
+)
 def test_folds_equal_refitting_without_them(name, fit):
     case = cases.make(name)
     fold = np.random.default_rng(1).integers(0, 4, len(case.y))

@@ -17,6 +17,7 @@ from bayesnb.compute.arrays import _limits as limits
 from bayesnb.core.rows._labelled_rows import label_rows
 from bayesnb.learned.validation._default import NUM_FOLDS, fit_default
 from bayesnb.learned.validation._ratio_table import part_of
+from tests import cases
 from tests.learned.forests.stacked import BLOCKS, FAMILIES, KINDS, STRUCTURES, N, Y, learn, rows_of, stacked
 
 MODEL = nb.NaiveBayes({"numbers": nb.Normal(), "kinds": nb.Categorical(3)})
@@ -64,7 +65,10 @@ def test_shares_are_those_of_rows_left_out(rng):
     assert_allclose(fit.log_losses, losses, rtol=1e-6)
 
 
-@pytest.mark.parametrize(("weighted", "missing"), [(False, True), (True, True), (False, False)])
+@pytest.mark.parametrize(
+    ("weighted", "missing"),
+    [(True, True), *(pytest.param(False, missing, marks=pytest.mark.slow) for missing in (True, False))],
+)
 def test_covariances_learn_powers_and_are_judged_by_rows_left_out(weighted, missing, rng):
     """Rows that lack a number teach them nothing, and are judged by those they have; other blocks are as they are."""
     X = {**rows_of("categories")}
@@ -91,6 +95,7 @@ def test_covariances_learn_powers_and_are_judged_by_rows_left_out(weighted, miss
         assert_allclose(loss, weight @ nats / weight.sum(), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_covariances_of_few_rows_must_convince_folds(monkeypatch, rng):
     """Fits to the other folds, whose priors have not seen the row; leave-one-out counts where its loss is larger."""
     y = np.arange(24) % 3
@@ -134,6 +139,7 @@ def test_chosen_numbers_single_ones_and_very_many_have_no_covariance(family, col
     assert fit.parts == ("columns", "best", "aode")
 
 
+@pytest.mark.slow
 def test_a_column_without_a_number_changes_no_covariance():
     """Where no row is whole there is none."""
     x, gone = np.nan_to_num(BLOCKS["numbers"]), np.full((N, 1), np.nan)
@@ -160,7 +166,7 @@ def test_covariances_need_no_forests(monkeypatch, tmp_path):
                         log_losses=np.ones(5)), tmp_path / "odd")  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", cases.by_default(KINDS, "words"))
 def test_powers_are_those_that_temper_learns(kind):
     """Of the posterior alone, and of each forest, whose ratio is one feature more."""
     fit, rows = stacked(kind), rows_of(kind)
@@ -198,7 +204,9 @@ def test_a_part_of_the_rows_speaks_for_all(monkeypatch):
         assert_allclose(again.predict_proba(X), fit.predict_proba(X), rtol=1e-7)
 
 
-@pytest.mark.parametrize(("names", "first"), [(("numbers",), 20), (("kinds", "words"), 48)])
+@pytest.mark.parametrize(
+    ("names", "first"), [pytest.param(("numbers",), 20, marks=pytest.mark.slow), (("kinds", "words"), 48)]
+)
 def test_forests_of_few_rows_must_convince_folds(names, first, monkeypatch):
     """Fits to the other folds, which find their segments and edges anew; the columns' terms leave one row out.
 
@@ -310,7 +318,7 @@ def _tables():
 TABLES = {name: table for name, *table in _tables()}
 
 
-@pytest.mark.parametrize("family", ["numbers", "kinds"])
+@pytest.mark.parametrize("family", cases.by_default(["numbers", "kinds"], "kinds"))
 @pytest.mark.parametrize("name", TABLES)
 def test_nothing_is_nan(name, family):
     rows, y, *weight = TABLES[name]
@@ -378,9 +386,9 @@ def _say_otherwise():
 @pytest.mark.parametrize(
     ("num_rows", "gap", "columns"),
     [
-        (20, 0.0, "abcdef"),
         (60, 0.1, "cdef"),
-        (94, 0.0, "ab"),
+        pytest.param(20, 0.0, "abcdef", marks=pytest.mark.slow),
+        pytest.param(94, 0.0, "ab", marks=pytest.mark.slow),
         pytest.param(60, 0.1, "abcdef", marks=pytest.mark.slow),
         pytest.param(101, 0.1, "abcdef", marks=pytest.mark.slow),
     ],

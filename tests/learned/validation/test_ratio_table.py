@@ -14,7 +14,7 @@ from tests.learned.validation.left_out_tables import F, K, N, features_of, loss_
 CERTAIN = [pytest.param(0.0, id="all"), pytest.param(0.9, id="few probable")]
 
 
-@pytest.mark.parametrize("forest", [False, True])
+@pytest.mark.parametrize("forest", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("certain", CERTAIN)
 def test_slopes_are_those_of_automatic_differentiation(monkeypatch, rng, forest, certain):
     """Of many blocks of rows, and where few classes are probable, whose places are then taken alone."""
@@ -34,7 +34,7 @@ def test_slopes_are_those_of_automatic_differentiation(monkeypatch, rng, forest,
     )
 
 
-@pytest.mark.parametrize("forest", [False, True])
+@pytest.mark.parametrize("forest", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_of_more_features_than_rows_the_nonzero_eigenvalues_are_the_same(rng, forest):
     table = make_table(rng, forest=forest, num_rows=3, num_features=40)
     powers, scales = rng.random(40 + forest) / 10, rng.uniform(0.1, 1.0, 40 + forest)

@@ -100,7 +100,7 @@ def loss(weight, prior, evidence, powers):
     return -weight @ (joint[np.arange(N), Y] - logsumexp(joint, axis=1))
 
 
-@pytest.fixture(scope="module", params=["all", "weighted"])
+@pytest.fixture(scope="module", params=cases.by_default(["all", "weighted"], "weighted"))
 def problem(request):
     weight = np.ones(N) if request.param == "all" else WEIGHT
     given = None if request.param == "all" else weight
@@ -221,6 +221,7 @@ def test_weights_are_another_name_of_powers(problem):
         nb.Posterior(fit.prior, fit.model, fit.statistics, weight=other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", ["weighted"], indirect=True)
 @pytest.mark.parametrize("per_feature", [False, True])
 def test_inside_jax_the_powers_are_those_of_the_host(problem, per_feature):
@@ -251,6 +252,7 @@ def test_a_fit_of_the_host_is_tempered_inside_jax(rng, family):
     assert_allclose(found, nb.temper(fit, x, y, per_feature=True).powers["x"], atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("per_feature", ONE_IS_SLOW)
 def test_many_small_fits_are_tempered_at_once(rng, per_feature):
     y = rng.integers(0, 2, (30, 60))
@@ -264,6 +266,7 @@ def test_many_small_fits_are_tempered_at_once(rng, per_feature):
     assert_allclose(found, [fit.powers["x"] for fit in host], atol=2e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("per_feature", ONE_IS_SLOW)
 def test_powers_have_derivatives(rng, per_feature):
     """With respect to a hyperparameter, against differences of the host's powers."""
