@@ -71,7 +71,7 @@ def check_coordinates(data, name, columns, feature_names):
     assert set(posterior.data_vars) == sites
 
 
-@pytest.mark.parametrize("name", cases.NAMES)
+@pytest.mark.parametrize("name", cases.SEVERAL)
 def test_every_site_has_named_dimensions(name):
     """Also of the observed cells, which are stored as they were given."""
     case = cases.make(name)

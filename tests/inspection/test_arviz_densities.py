@@ -62,7 +62,7 @@ def check_joint(data, program, X, y, sites):
         assert_allclose(found, exact, rtol=2e-5)
 
 
-@pytest.mark.parametrize("name", cases.by_default(cases.NAMES, "normal", "histogram"))
+@pytest.mark.parametrize("name", cases.by_default(cases.NAMES, "normal"))
 def test_log_priors_and_log_likelihoods_add_up_to_the_density_of_the_program(name, key):
     case = cases.make(name)
     posterior = nb.fit_posterior(case.model, case.X, case.y)

@@ -119,6 +119,7 @@ def test_categories_tell_no_more_than_their_entropy(rng):
     assert found.log_bayes_factor[0, 1] > 1000
 
 
+@pytest.mark.slow
 def test_the_evidence_per_row_is_not_fooled_by_columns_that_are_nearly_unique(rng):
     """The counts of two identifiers share nats by chance; a pair that depends tends to its mutual information."""
     flag = rng.random(4000) < 0.5

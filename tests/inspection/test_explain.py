@@ -64,6 +64,7 @@ def test_averages_over_subsets_add_up(name):
         assert explain(fit, case.X).feature_names == ("x",)
 
 
+@pytest.mark.slow
 def test_powers_of_words_and_of_the_class_prior_are_part_of_the_contributions(rng, key):
     y = np.arange(30) % 3
     X = {"words": rng.poisson(1.0 + (np.arange(3) == y[:, None])).astype(float), "number": rng.normal(size=(30, 1))}
@@ -330,7 +331,7 @@ def test_other_names_of_features_are_not_taken_for_those_of_the_frame():
 
 
 @pytest.mark.parametrize("dependence", [None, "forest", "aode"])
-@pytest.mark.parametrize("class_prior", [None, [0.0, 0.3, 0.7], [0.5, 0.5, 0.0]])
+@pytest.mark.parametrize("class_prior", cases.by_default([None, [0.0, 0.3, 0.7], [0.5, 0.5, 0.0]], [0.0, 0.3, 0.7]))
 def test_dependence_is_what_is_left_of_the_prediction(rng, dependence, class_prior):
     """Also where a class is impossible, and beside a column and a block of the same name."""
     y = np.arange(120) % 3

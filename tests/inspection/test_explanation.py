@@ -17,7 +17,7 @@ from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
 NAMED = pd.DataFrame({"<b>": list("xyz<") * 5, "n": [None, *np.linspace(0.0, 1.0, 19)]})
 
 
-@pytest.mark.parametrize("keyed", [False, True])
+@pytest.mark.parametrize("keyed", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_frame_holds_all_parts_and_adds_up(keyed, key):
     clf = NaiveBayesClassifier(temper=False).fit(NAMED, ["a&b", "c", "d<", "c"] * 5)
     found = explain(clf, NAMED[:3], key=key if keyed else None, against="c")
@@ -52,6 +52,7 @@ CELLS = (RNG.random((45, 4)) < np.where(LABELS, 0.7, 0.3)[:, None]) * 1.0
 FLAGS = nb.NaiveBayes(nb.Bernoulli(a=4.0, b=1.0))
 
 
+@pytest.mark.slow
 def test_what_is_told_changes_the_decision():
     """A refit with the rows of the sentence makes two classes equally probable."""
     found = explain(nb.fit_posterior(FLAGS, CELLS, LABELS), CELLS, class_names=["well", "ill"])

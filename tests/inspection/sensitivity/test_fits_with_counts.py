@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import bayesnb as nb
+from tests import cases
 from tests.inspection.sensitivity.credal_sets import fitted, tables
 
 X, Y = tables()
@@ -45,7 +46,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("family", OTHERS, ids=lambda family: type(family).__name__)
-@pytest.mark.parametrize("prior", [None, "vacuous"])
+@pytest.mark.parametrize("prior", cases.by_default([None, "vacuous"], None))
 def test_columns_that_are_no_categories_are_refused_by_name(family, prior):
     model = nb.NaiveBayes({"cells": nb.Categorical(3), "others": family})
     post = nb.fit_posterior(model, {"cells": X, "others": OTHERS[family]}, Y)

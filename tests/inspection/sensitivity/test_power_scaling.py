@@ -20,6 +20,7 @@ from bayesnb.inspection.sensitivity._power_scaling import (
     scale_prior,
     student,
 )
+from tests import cases
 from tests.inspection.sensitivity.mixed import PRIORS, fitted
 
 SCIPY = {beta: stats.beta, gamma: lambda a, b: stats.gamma(a, scale=1 / b)}
@@ -90,7 +91,7 @@ def test_the_derivative_is_the_limit_of_the_finite_form(kind, params, change):
     assert_allclose(found, finite(kind, params, change, 4000), rtol=2e-3)
 
 
-@pytest.mark.parametrize("name", PRIORS)
+@pytest.mark.parametrize("name", cases.by_default(PRIORS, "c", "w"))
 def test_the_density_is_raised_to_the_power(name):
     """log p_alpha(theta) - alpha log p(theta) is a constant: here at draws of the parameters, one class at a time."""
     family = fitted().prior.families[name]
@@ -107,7 +108,7 @@ def test_the_density_is_raised_to_the_power(name):
     assert_allclose(rest, rest[0], rtol=2e-4)
 
 
-@pytest.mark.parametrize("name", PRIORS)
+@pytest.mark.parametrize("name", cases.by_default(PRIORS, "b", "n"))
 def test_marginals_are_those_of_draws(name):
 
     post = fitted()
@@ -150,7 +151,7 @@ def correlated(columns=3):
     return rng.normal(size=(60, columns)) @ rng.normal(size=(columns, columns)) + np.arange(60)[:, None] % 3
 
 
-@pytest.mark.parametrize("kind", ["full", "shared"])
+@pytest.mark.parametrize("kind", cases.by_default(["full", "shared"], "shared"))
 def test_a_covariance(kind):
     """The density of its scaled prior, and its marginals, whose distribution functions are uniform at draws."""
     post, alpha = of_covariance(kind, correlated()), 1.7

@@ -11,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
+from tests import cases
 from tests.inspection.sensitivity.credal_sets import fitted, read, tables
 
 X, Y = tables(rows=24)
@@ -63,7 +64,7 @@ def test_a_refit_with_these_rows_changes_the_decision_and_with_fewer_it_does_not
         assert odds(0.99 * found.s_star[n]) > 0 > odds(1.01 * found.s_star[n])
 
 
-@pytest.mark.parametrize("prior", [None, "vacuous"])
+@pytest.mark.parametrize("prior", [None, pytest.param("vacuous", marks=pytest.mark.slow)])
 def test_it_is_where_the_set_grows(prior):
     found = nb.robustness(POST, NEW, prior).s_star
     for n, s in enumerate(found):
@@ -75,9 +76,9 @@ def test_it_is_where_the_set_grows(prior):
 WHOLE = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 
 
-@pytest.mark.parametrize("prior", [None, "vacuous"])
+@pytest.mark.parametrize("prior", cases.by_default([None, "vacuous"], "vacuous"))
 @pytest.mark.parametrize("family", [nb.Bernoulli(), nb.Categorical(3)], ids=str)
-@pytest.mark.parametrize("num_classes", [2, 3])
+@pytest.mark.parametrize("num_classes", cases.by_default([2, 3], 3))
 def test_fewer_pseudo_rows_leave_one_class_and_as_many_do_not(family, num_classes, prior, rng):
     size = 3 if isinstance(family, nb.Categorical) else 2
     rows = np.array([*itertools.product([*range(size), np.nan], repeat=2)])
