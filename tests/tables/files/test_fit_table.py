@@ -41,8 +41,12 @@ def path(request, tmp_path_factory):
 @pytest.mark.filterwarnings("ignore:column 'name'")
 @pytest.mark.parametrize(
     "likelihoods",
-    ["auto", {"visits": "poisson", "flag": "skip"}, {"vis*": nb.Poisson(2.0, 0.5)}],
-    ids=["auto", "kinds", "family"],
+    [
+        "auto",
+        {"vis*": nb.Poisson(2.0, 0.5)},
+        pytest.param({"visits": "poisson", "flag": "skip"}, marks=pytest.mark.slow),
+    ],
+    ids=["auto", "family", "kinds"],
 )
 def test_the_same_as_the_estimator(path, likelihoods):
     frame = mixed()
@@ -220,7 +224,11 @@ def test_what_is_asked_for_is_learned_as_by_the_estimator(path, options):
 
 
 @pytest.mark.parametrize(
-    ("options", "num_learned"), [({}, 32), ({"temper": True}, 62), ({"temper": "per_feature"}, 42)]
+    ("options", "num_learned"),
+    [
+        ({"temper": True}, 62),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in [({}, 32), ({"temper": "per_feature"}, 42)]),
+    ],
 )
 def test_of_a_large_file_the_powers_are_learned_on_the_rows_that_fit_takes(options, num_learned, tmp_path, monkeypatch):
     """Those of each class with the lowest hashes; pairs are those of all rows."""

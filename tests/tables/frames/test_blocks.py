@@ -128,7 +128,9 @@ def halves(X):
     return ({name: block[part] for name, block in X.items()} for part in (slice(0, 20), slice(20, N)))
 
 
-@pytest.mark.parametrize("weight", [None, np.where(np.arange(N) % 7 == 0, 0.0, 1.5)])
+@pytest.mark.parametrize(
+    "weight", [pytest.param(None, marks=pytest.mark.slow), np.where(np.arange(N) % 7 == 0, 0.0, 1.5)]
+)
 def test_any_split_is_one_fit(weight, tmp_path):
     frame = pd.DataFrame({"colour": np.sort(np.array(["a", "b", "c"])[CODES[:, 0]]), "age": NUMBERS[:, 0]})
     X = {"words": SPARSE, "codes": np.sort(CODES, axis=0), "frame": frame}

@@ -125,6 +125,7 @@ def test_all_agree_on_every_column(name, request, tmp_path):
         assert values == {column.name: column.values for column in fitted.columns}
 
 
+@pytest.mark.slow
 def test_the_estimator_and_the_command_make_one_model(tmp_path):
     frame = passengers()
     features, target = frame.drop(columns="survived"), frame["survived"]

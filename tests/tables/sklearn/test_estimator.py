@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.naive_bayes import CategoricalNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import bayesnb as nb
 
@@ -30,25 +30,29 @@ CODES = RNG.integers(0, 4, (150, 3)) * (Y[:, None] + 1) % 5
 VIEWS = nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram())
 
 
-def refused_checks(estimator):
-    """The one check whose numbers are negative whatever the estimator's tags say."""
-    counts = estimator.likelihoods == "multinomial"
-    return {"check_class_weight_classifiers": "gives negative numbers to a model of counts"} if counts else {}
+COUNTS = nb.NaiveBayesClassifier(likelihoods="multinomial", method="posterior")
+LONG = {"check_class_weight_classifiers", "check_estimators_partial_fit_n_features", "check_pipeline_consistency"} | {
+    *("check_classifiers_classes", "check_classifiers_one_label_sample_weights", "check_classifiers_train"),
+    *("check_dtype_object", "check_estimators_dtypes", "check_sample_weight_equivalence_on_dense_data"),
+}
+"""Checks that fit the whole default often: of counts, where it learns less, they run by default."""
 
 
-@parametrize_with_checks(
-    [nb.NaiveBayesClassifier(), nb.NaiveBayesClassifier(likelihoods="multinomial", method="posterior")],
-    expected_failed_checks=refused_checks,
-)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_scikit_learns_own_checks(estimator, check):
-    check(estimator)
+def checks():
+    """As in ``parametrize_with_checks``; one gives negative numbers to counts, whatever the estimator's tags say."""
+    others = (nb.NaiveBayesClassifier(method=method) for method in ("mle", "averaged", "empirical"))
+    for clf in (COUNTS, nb.NaiveBayesClassifier(), *others):
+        for estimator, check in estimator_checks_generator(clf):
+            name = check.func.__name__
+            quick = clf is COUNTS or (clf.method == "map" and name not in LONG)
+            negative = clf is COUNTS and name == "check_class_weight_classifiers"
+            marks = [pytest.mark.xfail(reason="negative counts")] if negative else [] if quick else [pytest.mark.slow]
+            yield pytest.param(estimator, check, marks=marks, id=f"{clf!r}-{name}")
 
 
-@pytest.mark.slow
-@parametrize_with_checks([nb.NaiveBayesClassifier(method=method) for method in ("mle", "averaged", "empirical")])
+@pytest.mark.parametrize(("estimator", "check"), list(checks()))
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning", "ignore:the evidence rises beyond")
-def test_scikit_learns_own_checks_of_other_methods(estimator, check):
+def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
 
 
@@ -232,6 +236,7 @@ def test_how_robust_labels_are_and_which_are_left():
         nb.NaiveBayesClassifier("categorical", dependence="forest").fit(rows, names).predict_set(rows)
 
 
+@pytest.mark.slow
 def test_pipelines_grids_ensembles_and_calibration():
     grid = GridSearchCV(
         make_pipeline(StandardScaler(), nb.NaiveBayesClassifier()), {"naivebayesclassifier__smoothing": [0.1, 1.0]}
@@ -271,6 +276,7 @@ def test_numbers_that_are_too_large_are_refused(rows, params, weight, words):
         nb.NaiveBayesClassifier(**params).fit(rows, Y, sample_weight=weight)
 
 
+@pytest.mark.slow
 def test_metadata_routing_passes_the_weights():
     weight = np.where(Y == 2, 3.0, 1.0)
     with sklearn.config_context(enable_metadata_routing=True):

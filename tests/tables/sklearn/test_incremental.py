@@ -77,7 +77,7 @@ BY_CLASS = np.argsort(Y, kind="stable")[::-1]
 """Rows of the last class first: each of these parts brings a class that sorts before all others."""
 
 
-@pytest.mark.parametrize("block", cases.by_default(LIKELIHOODS, *({*LIKELIHOODS} - {"bent"})))
+@pytest.mark.parametrize("block", cases.by_default(LIKELIHOODS, "flags", "words", "ellipse"))
 def test_every_family_in_any_order_and_any_split(block):
     model = nb.NaiveBayesClassifier({block: LIKELIHOODS[block]})
     whole = model.fit(some(slice(None), [block]), Y, sample_weight=WEIGHT)
@@ -92,8 +92,8 @@ def test_every_family_in_any_order_and_any_split(block):
     "parameters",
     [
         {"method": "map", "class_weight": {"bee": 3.0}},
-        {"class_prior": {"ant": 0.1, "bee": 0.2, "cat": 0.3, "dog": 0.4}},
-        {"class_prior": "uniform", "class_weight": "balanced"},
+        pytest.param({"class_prior": {"ant": 0.1, "bee": 0.2, "cat": 0.3, "dog": 0.4}}, marks=pytest.mark.slow),
+        pytest.param({"class_prior": "uniform", "class_weight": "balanced"}, marks=pytest.mark.slow),
     ],
 )
 def test_blocks_of_several_kinds_under_any_parameters(parameters):
@@ -111,6 +111,7 @@ def test_blocks_of_several_kinds_under_any_parameters(parameters):
     assert_allclose(parts.predict_log_proba(some(slice(9), names)), rest.predict_log_proba(some(slice(9), names)), 1e-6)
 
 
+@pytest.mark.slow
 def test_rows_that_fade():
     names = ["codes", "reals", "bent"]
     make = lambda: nb.NaiveBayesClassifier({name: LIKELIHOODS[name] for name in names}, forgetting=0.9)  # noqa: E731

@@ -79,6 +79,7 @@ def test_a_dict_of_likelihoods_is_one_line():
     assert repr(nb.NaiveBayesClassifier(found)) == f"NaiveBayesClassifier(likelihoods={dict(sorted(found.items()))})"
 
 
+@pytest.mark.slow
 def test_columns_are_skipped_by_name_by_pattern_and_by_position():
     for likelihoods in ({"name": "skip", "town": "skip"}, {"[nt]*": "skip"}, list(KINDS.values())):
         assert fitted(likelihoods).likelihoods_ == KINDS
@@ -218,11 +219,13 @@ def test_zeros_and_ones_are_bernoulli_with_a_warning(bits):
     assert {*nb.NaiveBayesClassifier("normal").fit(bits, Y).likelihoods_.values()} == {"normal"}
 
 
+@pytest.mark.slow
 def test_other_arrays_stay_normal():
     for rows in (BITS + 1, BITS * 0, np.column_stack([BITS[:9], FRAME["size"][:9]])):
         assert {*nb.NaiveBayesClassifier().fit(rows, Y[: len(rows)]).likelihoods_.values()} == {"normal"}
 
 
+@pytest.mark.slow
 def test_a_small_first_batch_of_zeros_and_ones_stays_normal_with_a_warning():
     clf = nb.NaiveBayesClassifier().partial_fit(BITS[:5], Y[:5], classes=[0, 1])
     with warnings.catch_warnings():
@@ -300,7 +303,7 @@ MIXED = np.c_[SIZES[:, :1], COLOURS, SIZES[:, 1:]]
 BY_POSITION = {range(1, 4): "bernoulli", "*": "normal"}
 
 
-@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("missing", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_columns_of_zeros_and_ones_beside_numbers_are_bernoulli(missing):
     rows = np.where(RNG.random(MIXED.shape) < 0.1, np.nan, MIXED) if missing else MIXED
     clf = nb.NaiveBayesClassifier(method="posterior").fit(rows, Y)  # without a warning

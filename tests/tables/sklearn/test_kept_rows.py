@@ -18,6 +18,7 @@ from bayesnb.compute.arrays._cells import dense, is_sparse
 from bayesnb.tables.frames._blocks import Blocks, make_schema
 from bayesnb.tables.frames._series import as_frame
 from bayesnb.tables.sklearn._kept_rows import KeptRows
+from tests import cases
 
 N = 160
 RNG = np.random.default_rng(4)
@@ -87,7 +88,9 @@ def whole(names):
     return nb.NaiveBayesClassifier({name: KINDS[name] for name in names}).fit(FRAME[[*names]], Y, sample_weight=WEIGHT)
 
 
-@pytest.mark.parametrize(("names", "kept"), [(("colour", "paint", "flag"), 90), (tuple(KINDS), 10_000)])
+@pytest.mark.parametrize(
+    ("names", "kept"), [(("colour", "paint", "flag"), 90), pytest.param(tuple(KINDS), 10_000, marks=pytest.mark.slow)]
+)
 def test_batches_in_any_order_are_the_fit_of_all_rows(names, kept, monkeypatch):
     """Beyond the rows that are all kept so many of each class are, of which there are fewer here."""
     monkeypatch.setattr(limits, "KEPT_ROWS", kept)
@@ -98,6 +101,7 @@ def test_batches_in_any_order_are_the_fit_of_all_rows(names, kept, monkeypatch):
         assert_allclose(found.predict_log_proba(FRAME[[*names]]), expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_part_that_is_kept_is_the_same_in_any_order(monkeypatch):
     monkeypatch.setattr(limits, "KEPT_ROWS", 20)
     order = np.r_[np.arange(60), RNG.permutation(np.arange(60, N))]  # all colours are among the first
@@ -124,7 +128,7 @@ def test_different_rows_are_never_taken_for_one(monkeypatch):
         assert kept.labels.weight.sum() == 2 * rows
 
 
-@pytest.mark.parametrize("kept", [10_000, 90])
+@pytest.mark.parametrize("kept", cases.by_default([10_000, 90], 90))
 def test_what_is_forgotten_was_never_there(kept, monkeypatch):
     """Rows of several batches, and of a weight of which some is left."""
     monkeypatch.setattr(limits, "KEPT_ROWS", kept)

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 import bayesnb as nb
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.tables.sklearn._learned import Part
+from tests import cases
 
 N = 90
 RNG = np.random.default_rng(6)
@@ -76,7 +77,7 @@ def test_shares_add_up_and_the_average_is_theirs():
     assert_allclose(fitted.predict_proba(FRAME), average, rtol=1e-9)
 
 
-@pytest.mark.parametrize("part", ["columns", "best", "aode"])
+@pytest.mark.parametrize("part", cases.by_default(["columns", "best", "aode"], "columns", "aode"))
 def test_losses_are_those_of_leave_one_out(part, monkeypatch):
     """Each row is left out of the statistics of the posterior, while powers, the forest and the cells stay."""
     monkeypatch.setattr(limits, "FEW_ROWS", 0)

@@ -13,6 +13,7 @@ from scipy.special import betaln
 
 import bayesnb as nb
 from bayesnb.tables.frames._series import DataError
+from tests import cases
 from tests.served import served
 
 N = 120  # of up to 100 rows forests must convince folds, which are drawn by hashes of the blocks
@@ -110,7 +111,7 @@ def test_a_column_that_is_left_out_since_nothing_suits_it_may_be_informative():
 
 
 @pytest.mark.parametrize("missing", [{0: "informative"}, {range(-2, -1): "informative", 1: None}])
-@pytest.mark.parametrize("kinds", ["normal", ["skip", "normal"], nb.Normal()])
+@pytest.mark.parametrize("kinds", cases.by_default(["normal", ["skip", "normal"], nb.Normal()], ["skip", "normal"]))
 def test_columns_of_arrays(missing, kinds):
     clf = nb.NaiveBayesClassifier(kinds, missing=missing)
     clf.partial_fit(ARRAY[:40], Y[:40], classes=ALL).partial_fit(ARRAY[40:], Y[40:])
@@ -167,6 +168,7 @@ def test_explanations_name_the_indicators():
     assert "seen is missing = True" in str(nb.explain(clf, {"age": 1.0, "colour": "red", "seen": None, "size": 0.0}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["frame", pytest.param("array", marks=pytest.mark.slow)])
 def test_files_hold_the_indicators(kind, tmp_path):
     X = FRAME if kind == "frame" else ARRAY

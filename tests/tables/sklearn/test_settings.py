@@ -15,6 +15,7 @@ from bayesnb.learned.validation._temper import temper_fitted
 from bayesnb.studies.comparison._methods import COMPARED
 from bayesnb.tables.files._description import make_table
 from bayesnb.tables.files.sources._paths import open_data
+from tests import cases
 from tests.benchmarks.ways import count_calls
 from tests.comparisons import data_of
 
@@ -81,7 +82,9 @@ def test_every_class_counts():
     assert clf.learned_.summary == "3 views of 2 numbers, dependence, powers learned on 120 of 120 rows"
 
 
-@pytest.mark.parametrize("kinds", ["auto", {"a": "normal", "b": "normal", "c": "categorical", "d": "categorical"}])
+@pytest.mark.parametrize(
+    "kinds", cases.by_default(["auto", {"a": "normal", "b": "normal", "c": "categorical", "d": "categorical"}], "auto")
+)
 def test_of_many_rows_powers_are_learned_on_a_part_whatever_their_order(kinds, monkeypatch):
     limited = {"LEARNED_RATIOS": 1, "ROWS_A_POWER": 1, "FEWEST_LEARNED": 60, "FEWEST_OF_CLASS": 5}
     for name, number in limited.items():

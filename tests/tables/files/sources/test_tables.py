@@ -164,6 +164,7 @@ def test_every_source_streams(name, tmp_path):
     assert_same(found, nb.sufficient_statistics(model, X, codes, classes=["ant", "bee", "fly"]))
 
 
+@pytest.mark.slow
 def test_weights_are_a_column():
     weight = np.arange(ROWS) % 4 / 2.0
     weighted = frame().assign(weight=weight)
