@@ -61,6 +61,7 @@ def test_the_main_job_from_a_file(place):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_how_robust_decisions_are_is_said_of_categories(place):
     options = ["--sizes", "20", "--repeats", "1", "--no-nuts", "--out", "here", "--robustness"]
     result = run("good.csv", *options, "--as", "height=skip")
@@ -221,6 +222,7 @@ def test_the_data_and_the_files_of_others_are_not_written_over(place, monkeypatc
     assert (place / "results.csv").read_text() == GOOD
 
 
+@pytest.mark.slow
 def test_a_second_run_has_nothing_to_fit_unless_columns_are_seen_in_another_way(place, monkeypatch):
     options = ["good.csv", "--no-nuts", "--sizes", "10", "--repeats", "2", "--out", "o"]
     run(*options)
@@ -234,7 +236,8 @@ def test_a_second_run_has_nothing_to_fit_unless_columns_are_seen_in_another_way(
     assert (place / "o" / "cells.jsonl").read_bytes().count(b"\n") == 6 + 4
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_stopping_after_a_split_leaves_a_report_of_it(place, monkeypatch, stop):
     """A run that is stopped before leaves cells; the next goes on."""
 
@@ -320,6 +323,7 @@ def test_ctrl_c_in_a_pipe_whose_reader_it_ends_too(place):
     assert json.loads((place / "o" / "summary.json").read_text())["splits"]["repeats"] == 1
 
 
+@pytest.mark.slow
 def test_a_log_has_lines_with_the_time_left(place, monkeypatch):  # noqa: ARG001
     monkeypatch.setattr(limits, "PAUSE", 0.0)
     lines = run("good.csv", "--no-nuts", "--sizes", "10", "--repeats", "2").stderr.splitlines()

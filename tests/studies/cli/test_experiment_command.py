@@ -56,6 +56,7 @@ def test_groups_and_timeout_are_those_of_the_function(place):
     assert_allclose(own.frame()["value"], study.frame()["value"], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_sets_of_classes_are_scored_where_asked(place):
     rows = [f"{'xyz'[i % 3]},{'uv'[i * 7 % 5 % 2]},{'ab'[i % 5 < 2]}" for i in range(80)]
     (place / "codes.csv").write_text("\n".join(["one,two,label", *rows]))

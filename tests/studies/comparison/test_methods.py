@@ -39,6 +39,7 @@ def one_hot_and_standardised(X, train):
     return np.hstack([flag == 0, flag == 1, np.isnan(flag), (size - mean) / sd])
 
 
+@pytest.mark.slow
 def test_rows_that_are_known_to_be_those_of_the_fit_are_not_counted_again(pair, monkeypatch):
     def recount(*_):
         raise AssertionError("rows are compared with those of the fit")

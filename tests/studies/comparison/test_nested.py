@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb.studies.comparison._nested import fit_nested, share_statistics
+from tests import cases
 
 SIZES = [3, 9, 20]
 
@@ -38,7 +39,7 @@ def part(X, rows):
 
 
 @pytest.mark.parametrize("kind", ["normal", "shared", "multinomial", "multivariate", "poisson", "mixed"])
-@pytest.mark.parametrize("fit", [nb.fit_mle, nb.fit_map, nb.fit_posterior])
+@pytest.mark.parametrize("fit", cases.by_default([nb.fit_mle, nb.fit_map, nb.fit_posterior], nb.fit_posterior))
 def test_every_fit_equals_one_of_its_own(kind, fit):
     model, X, y = case(kind)
     blocks = X if isinstance(X, dict) else {"x": X}

@@ -39,6 +39,7 @@ def recognised():
     return recognise_set(visits, set_of(FRAME))
 
 
+@pytest.mark.slow
 def test_the_program_gets_numbers_in_order_and_its_model_missing_cells(recognised):
     data, model = recognised
     X, y = data.rows(np.arange(60))

@@ -85,6 +85,7 @@ def test_the_robustness_curve_is_the_accuracy_of_decisions_that_stay(ax):
         plots.robustness_curve(ax, nb.robustness(post, X[:0]), y[:0])
 
 
+@pytest.mark.slow
 def test_gains_add_up_to_log_bayes_factors(ax):
     rng = np.random.default_rng(1)
     X, y = rng.integers(0, 2, (60, 2)), rng.integers(0, 2, 60)

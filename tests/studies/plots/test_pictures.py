@@ -119,6 +119,7 @@ def test_of_many_columns_the_most_dependent_are_drawn(mixed):
     assert "the 40 most dependent of 70 columns given 'label'" in figure.get_suptitle()
 
 
+@pytest.mark.slow
 def test_the_files_hold_what_was_measured(tmp_path, mixed):
     table, result = mixed
     columns = [Inclusion(column.name, 1.0 - i / 50, 100.0 * i) for i, column in enumerate(table.columns)]

@@ -68,6 +68,7 @@ def test_full_bayes_beats_the_plug_ins_on_few_numbers(mixed):
     assert result.values(10, "MLE", "log_loss").mean() > result.values(84, "MLE", "log_loss").mean()
 
 
+@pytest.mark.slow
 def test_a_class_that_a_training_set_lacks_is_no_obstacle():
     frame = pd.DataFrame({"x": np.arange(40) % 2 * 1.0, "z": np.sin(np.arange(40.0))})
     frame["label"] = pd.Series(["a", "b"] * 19 + ["a", "rare"], dtype=object)
