@@ -73,6 +73,7 @@ def test_spam_of_messages(run, example, tmp_path):
             main(path)
 
 
+@pytest.mark.slow
 def test_logistic(run):
     out = run("logistic", repeats=3)
     assert numbers(out, "log odds of Naive Bayes less its affine form: at most ")[0] < 1e-10
@@ -84,6 +85,7 @@ def test_logistic(run):
     assert_allclose(many[:2], best, atol=0.003)
 
 
+@pytest.mark.slow
 def test_posterior_predictive(run):
     out = run("posterior_predictive", datasets=200)
     width, correlation, petal = out.split("\n\n")[1:4]
@@ -157,6 +159,7 @@ def test_mnist_refuses(example, digits, tmp_path):
         example("mnist").main(digits, rows=500)
 
 
+@pytest.mark.slow
 def test_mnist_of_small_images(run, digits):
     out = run("mnist", data=digits, rows=400)
     assert "200 training and 200 test images" in out
@@ -176,6 +179,7 @@ def test_mnist(run, data):
 # the examples on how sure a fit may be: each runs small, draws its picture and says that its known answer came out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options", "files", "answer"),
     [
@@ -185,19 +189,17 @@ def test_mnist(run, data):
             (),
             "the average equals the sum over all 64 subsets of 6 columns",
         ),
-        pytest.param(
+        (
             "nuts_against_exact",
             {"samples": 800},
             (),
             "NUTS: 81 means within 5 Monte Carlo standard errors",
-            marks=pytest.mark.slow,  # most of its minute is compilation
         ),
-        pytest.param(
+        (
             "honest_confidence",
             {"sets": ["wine"], "sizes": [20]},
             ("honest_confidence.csv",),
             "with all weights 1 the tempered posterior predicts as the exact one",
-            marks=pytest.mark.slow,  # most of its time is that of the rivals
         ),
     ],
 )
@@ -273,11 +275,17 @@ def test_without_the_package_one_sentence_says_so(example, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "repeats", "answers"),
     [
-        ("full_bayes", 40, ["the exact prediction has the least expected log loss on rows of the program, by up to"]),
-        (
+        pytest.param(
+            "full_bayes",
+            40,
+            ["the exact prediction has the least expected log loss on rows of the program, by up to"],
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
             "smoothing",
             2,
             [r"fit_empirical learns l = \S+ from the first digits, scipy \S+\n", "of rows of the program it learns"],
+            marks=pytest.mark.slow,
         ),
         (
             "semi_supervised",

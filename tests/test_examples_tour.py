@@ -79,6 +79,7 @@ def test_quick_start(notebook):
     assert losses == sorted(losses)
 
 
+@pytest.mark.slow
 def test_mixed_frame(notebook, capsys):
     pytest.importorskip("polars")
     scope, out = notebook("mixed_frame"), capsys.readouterr().out
@@ -98,6 +99,7 @@ def test_mixed_frame(notebook, capsys):
     assert_allclose(classifier.predict_proba(row)[0], expected)
 
 
+@pytest.mark.slow
 def test_text_pipeline_on_its_own_notes(notebook, capsys):
     scope, out = notebook("text_pipeline"), capsys.readouterr().out
     assert "48 messages: 16 garden, 16 kitchen, 16 workshop" in out
@@ -109,6 +111,7 @@ def test_text_pipeline_on_its_own_notes(notebook, capsys):
     assert_allclose(scope["exact"].predict_log_proba(scope["texts"]), expected, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_text_pipeline_on_messages_of_a_file(notebook, tmp_path, capsys):
     lines = [
         f"{kind}\t{text} {i}" for i in range(20) for kind, text in [("ham", 'lunch "at" noon'), ("spam", "win &gt;")]
@@ -119,6 +122,7 @@ def test_text_pipeline_on_messages_of_a_file(notebook, tmp_path, capsys):
     assert scope["texts"][1] == "win > 0"
 
 
+@pytest.mark.slow
 def test_experiment(notebook, tmp_path, capsys):
     scope = notebook("experiment", picture=True, SETS=["wine"], SIZES=[20, 40], SPLITS=2)
     runs = pd.read_csv(tmp_path / "experiment.csv").query("metric == 'log_loss' and size == 40")
@@ -137,6 +141,7 @@ def test_experiment(notebook, tmp_path, capsys):
     assert "booktabs" in (tmp_path / "experiment.tex").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_migrating(notebook, capsys):
     scope, out = notebook("migrating"), capsys.readouterr().out
     assert out.count("the same predictions, and isinstance of scikit-learn's: True") == 5
@@ -172,6 +177,7 @@ def test_taxonomy(notebook):
     assert cheapest == ("learned power", "least expected cost")
 
 
+@pytest.mark.slow
 def test_words_and_numbers(notebook):
     scope = notebook("words_and_numbers", picture=True)
     words, numbers, both = scope["scores"].values()

@@ -8,7 +8,7 @@ from numpyro.infer.util import compute_log_probs
 
 from tests.written_programs import PARAMS, POINTS, PROGRAMS, ROWS_OF, SAME, K, Y, simplices
 
-QUICK = ("multinomial", "mixed")  # with flags, codes and reals
+QUICK = ("multinomial",)
 PROBLEMS = [pytest.param(*one, marks=() if one[0] in QUICK else pytest.mark.slow) for one in SAME]
 
 

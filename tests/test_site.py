@@ -16,6 +16,7 @@ import pytest
 
 import bayesnb as nb
 from bayesnb.compute.arrays._extras import MissingExtra, needed_by
+from tests import cases
 from tests.conftest import DOCS, EXAMPLES
 
 PAGES = [path for path in sorted(DOCS.rglob("*.md")) if not path.relative_to(DOCS).parts[0].startswith(("_", "jup"))]
@@ -99,11 +100,13 @@ def test_the_tutorials_that_are_listed_exist():
     assert len(listed) == len({*listed}) >= 11
 
 
+RUN = [*sorted((DOCS / "how_to").glob("*.md")), DOCS / "design.md", DOCS / "theory" / "default.md"]
+QUICK = ("clusters", "default", "design", "from_r", "from_weka", "over_confident", "text_column", "which_model")
+
+
 @pytest.mark.filterwarnings("ignore:column 'blood' holds no value")
 @pytest.mark.parametrize(
-    "path",
-    [*sorted((DOCS / "how_to").glob("*.md")), DOCS / "design.md", DOCS / "theory" / "default.md"],
-    ids=lambda path: path.stem,
+    "path", cases.by_default(RUN, *(path for path in RUN if path.stem in QUICK)), ids=lambda path: path.stem
 )
 def test_the_lines_of_a_page_run(path, tmp_path, monkeypatch, capsys):
     """They print what the block of text below them says, and those without such a block print nothing."""
@@ -115,6 +118,7 @@ def test_the_lines_of_a_page_run(path, tmp_path, monkeypatch, capsys):
         assert capsys.readouterr().out == printed
 
 
+@pytest.mark.slow
 def test_a_process_without_us_runs_what_a_page_exports(tmp_path, monkeypatch, capsys):
     """The second program of the page, in a process that cannot import bayesnb or NumPyro."""
     monkeypatch.chdir(tmp_path)

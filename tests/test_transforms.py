@@ -58,6 +58,7 @@ def test_what_is_known_inside_jit_is_computed_at_once(case):
     assert_allclose(traced, known, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", cases.by_default(["normal", "ragged", "trials"], "normal"))
 def test_known_jax_rows_inside_jit(name):
     """Rows that a jitted function closes over, while weights are traced: fitted, predicted, and still checked."""
@@ -76,6 +77,7 @@ def test_known_jax_rows_inside_jit(name):
     assert not jnp.isnan(point).any()
 
 
+@pytest.mark.slow
 def test_the_evidence_is_differentiable_in_hyperparameters(case):
     x, y = case.X["bernoulli"], case.y
 
@@ -87,7 +89,7 @@ def test_the_evidence_is_differentiable_in_hyperparameters(case):
     assert_allclose(jax.jit(jax.grad(evidence))(1.5), slope, rtol=2e-3)
 
 
-@pytest.mark.parametrize("name", ["normal", "informed"])
+@pytest.mark.parametrize("name", cases.by_default(["normal", "informed"], "normal"))
 @pytest.mark.parametrize("fit", KINDS)
 def test_predictions_are_differentiable_in_the_rows(name, fit):
     """Also where a cell is missing: its gradient is zero, not NaN."""
@@ -120,7 +122,7 @@ def test_gradients_of_rows_with_some_cells_missing(name, fit):
         assert_allclose(gradient[:, d] * unit[d], slope, rtol=5e-3, atol=5e-3)
 
 
-@pytest.mark.parametrize("name", ["covariance", "shared", "poisson", "binomial"])
+@pytest.mark.parametrize("name", cases.by_default(["covariance", "shared", "poisson", "binomial"], "covariance"))
 def test_predictions_map_over_rows(name):
     """One row at a time under vmap is all at once."""
     case = cases.make(name)
@@ -168,6 +170,7 @@ def test_the_evidence_is_differentiable_in_every_hyperparameter(name, rng):
             assert_allclose(gradient[site], (high - low) / (2e-4 * at), rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_gradients_are_finite_at_probability_zero():
     """An MLE with zeros: the derivative of 0 log 0 is not NaN."""
     x, y = jnp.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]]), jnp.array([0, 0, 1])
@@ -191,6 +194,7 @@ def test_nuts_refuses_tracers(case, key):
         jax.jit(lambda X: nb.fit_nuts(model, X, case.y, key=key).params)(case.X["bernoulli"])
 
 
+@pytest.mark.slow
 def test_importing_changes_no_configuration():
     program = (
         "import jax; before = dict(jax.config.values); import bayesnb; after = dict(jax.config.values);"
@@ -200,7 +204,7 @@ def test_importing_changes_no_configuration():
     assert done.stdout.strip() == "{}"
 
 
-@pytest.mark.parametrize("fit", [nb.fit_map, nb.fit_posterior])
+@pytest.mark.parametrize("fit", KINDS[1:])
 def test_stacked_fits_are_used_in_vmap(fit, rng):
     """What jax.vmap returns is many fits in one: they predict inside vmap, and elsewhere a sentence says so."""
     X, y = jnp.asarray(rng.normal(size=(2, 9, 2))), jnp.asarray(np.tile(np.arange(9) % 3, (2, 1)))
@@ -233,7 +237,7 @@ def float_rows(X):
     return jax.tree.map(lambda x: np.asarray(x, jnp.result_type(float)), X)
 
 
-@pytest.mark.parametrize("name", cases.SEVERAL)
+@pytest.mark.parametrize("name", cases.by_default(cases.NAMES, "ragged"))
 def test_jax_exports_predictions_of_any_number_of_rows(name):
     case = cases.make(name)
     posterior, rows = nb.fit_posterior(case.model, case.X, case.y), float_rows(case.X)
@@ -246,7 +250,7 @@ def test_jax_exports_predictions_of_any_number_of_rows(name):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # so few rows are not to be trusted
-@pytest.mark.parametrize("kind", cases.by_default(FITS, "averaged", "draws of hyperparameters"))
+@pytest.mark.parametrize("kind", cases.by_default(FITS, "averaged"))
 def test_jax_exports_every_kind_of_fit(kind):
     fit = FITS[kind]()
     every = np.array(np.meshgrid(*[[0, 1, np.nan]] * 3)).reshape(3, -1).T
@@ -288,6 +292,7 @@ def test_gradients_flow_through_what_jax_exports(family, fit, rng):
     assert_allclose(loss(*read)(some), expected, rtol=tight, atol=tight)
 
 
+@pytest.mark.slow
 def test_jax_exports_an_estimator_by_its_fit_and_its_encoded_rows():
     """The whole default, an average with forests and covariances, of a frame with missing cells."""
     rng, y = np.random.default_rng(0), np.arange(200) % 2

@@ -73,7 +73,8 @@ def test_the_same_few(kind):
     settings(SHORT, max_examples=3)(given(recipes(kind))(is_answered))()
 
 
-@pytest.mark.parametrize("kind", cases.by_default(KINDS, "normal"))
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_same_few_that_observe_something_else(kind):
     settings(SHORT, max_examples=3)(given(observing_recipes(kind))(takes_what_it_observes))()
 
