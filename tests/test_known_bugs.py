@@ -206,6 +206,7 @@ def test_gradients_at_a_zero_probability(family):
     assert_allclose(gradient["class_probs"], [2, 0], rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_many_fits_under_vmap(rng):
     """Bootstrap weights: a batch of fits is those fits, one by one."""
     X, y = rng.normal(size=(20, 2)), np.arange(20) % 2

@@ -10,8 +10,8 @@ QUICK = {
     laws.device_is_host: {"normal"},
     laws.likelihood_is_numpyros: DENSE,
     laws.statistics_hold_the_likelihood: DENSE,
-    laws.mode_is_stationary: DENSE | {"histogram"},
-    laws.terms_sum_to_the_predictive: DENSE | {"histogram"},
+    laws.mode_is_stationary: DENSE,
+    laws.terms_sum_to_the_predictive: DENSE,
 }
 
 

@@ -220,6 +220,7 @@ def test_stacked_fits_are_used_in_vmap(fit, rng):
             use()
 
 
+@pytest.mark.slow
 def test_an_estimator_inside_jit_names_its_fit(rng):
     X, y = rng.normal(size=(9, 2)), np.arange(9) % 3
     clf = nb.NaiveBayesClassifier("normal").fit(X, y)

@@ -72,6 +72,7 @@ def test_streams_have_the_edges_of_all_rows_if_they_are_few(model, rows):
     laws.equal(nb.stream(given, iter(parts), num_classes=K), nb.sufficient_statistics(given, X, y), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_it_is_drawn(model, rows, key):
     X, y = rows
     post = nb.fit_posterior(model, X, y)

@@ -198,6 +198,7 @@ def test_explanations_add_the_views_up(model, rows, key):
     assert {one.name for one in nb.top_features(tempered)["0"]} == {"x[0]", "x[1]", "x[2]"}
 
 
+@pytest.mark.slow
 def test_every_door(model, rows, tmp_path):
     X, y = rows
     post = nb.fit_posterior(model, X, y)

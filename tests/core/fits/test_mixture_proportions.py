@@ -7,10 +7,11 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb.core.fits import _mixture_proportions as mixture_proportions
+from tests import cases
 from tests.core.fits.shifted_rows import KNOWN, SHIFTED, TABLE, by_em, rows
 
 
-@pytest.mark.parametrize("num_rows", [7, 200, 30_000])
+@pytest.mark.parametrize("num_rows", cases.by_default([7, 200, 30_000], 7, 200))
 def test_the_estimate_is_the_fixed_point_of_em(num_rows):
     X = rows(SHIFTED, num_rows)
     expected = by_em(X, steps=20_000 if num_rows < 1000 else 500)

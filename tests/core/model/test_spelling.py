@@ -144,6 +144,7 @@ HALF = dist.TransformedDistribution(
 UNIFORM = dist.Uniform(np.array([0.1, 0.2, 0.3]), 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "scale", "ends"),
     [

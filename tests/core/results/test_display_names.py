@@ -24,6 +24,7 @@ def pipeline():
     return make_pipeline(CountVectorizer(), nb.NaiveBayesClassifier("multinomial")).fit(TEXTS, SPAM)
 
 
+@pytest.mark.slow
 def test_a_nomogram_of_a_pipeline():
     X = np.random.default_rng(0).normal(size=(30, 2))
     scaled = make_pipeline(StandardScaler(), nb.NaiveBayesClassifier()).fit(X, X[:, 0] > 0)

@@ -106,6 +106,7 @@ def test_means_are_merged_not_added(rng):
     assert (abs(added.mean - whole.mean) > 5e4).all()
 
 
+@pytest.mark.slow
 def test_a_scan_counts_exactly_unless_it_forgets():
     """Whole numbers past 2^24, where single precision stops counting; discounted, floats from the start."""
     X, y = jnp.ones((3, 1)), jnp.zeros(3, int)
@@ -278,6 +279,7 @@ def test_streams_name_the_labels_that_they_found(tmp_path):
         nb.merge(*numbers)
 
 
+@pytest.mark.slow
 def test_on_a_device_and_forests():
     X, codes = np.random.default_rng(0).normal(size=(12, 2)), np.arange(12) % 2
     of = [nb.sufficient_statistics(NORMAL, jnp.asarray(X), codes, classes=names) for names in (["a", "b"], ["b", "c"])]

@@ -64,6 +64,7 @@ def whole(tmp_path_factory):
     return fit, saved(fit, tmp_path_factory.mktemp("storage")).read_bytes()
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_a_file_that_is_cut_or_changed_is_refused(data, whole, tmp_path_factory):
