@@ -3,7 +3,7 @@
 import jax
 import pytest
 
-from tests.recognition.pairs import make_pairs
+from tests.recognition.pairs import Pairs
 
 
 @pytest.fixture(autouse=True)
@@ -21,4 +21,4 @@ def in_float64():
 @pytest.fixture(scope="session")
 def pairs():
     """Recognised models beside plain ones, by name."""
-    return make_pairs()
+    return Pairs()

@@ -60,13 +60,17 @@ def test_random_numbers_follow_the_setting_of_jax_s_generator():
         assert_allclose(recognise(drawn).families["x"].a, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("number", [lambda: jnp.arctan(0.5), lambda: jnp.arctan(jnp.array([0.5, 1.0])).sum()])
+@pytest.mark.parametrize(
+    "number",
+    [lambda: jnp.arctan(0.5), pytest.param(lambda: jnp.arctan(jnp.array([0.5, 1.0])).sum(), marks=pytest.mark.slow)],
+)
 def test_a_wrong_evaluation_is_refused(number, monkeypatch):
     monkeypatch.setitem(RULES, "atan", Rule("d", lambda _: np.tan))
     with pytest.raises(nb.NotNaiveBayes, match=r"site 'theta' .* where JAX computes it and not numpy"):
         recognise(number)
 
 
+@pytest.mark.slow
 def test_gamma_variates_of_the_program_are_refused():
     """They are numpy's own in the evaluation."""
     with pytest.raises(nb.NotNaiveBayes, match="what depends on random keys"):

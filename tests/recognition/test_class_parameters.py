@@ -25,6 +25,7 @@ def a_product_with_one_hot(X, label):
     numpyro.sample("x", dist.Bernoulli(1.0 - jax.nn.one_hot(label, 3) @ absent), obs=X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "program", [as_many_classes_as_labels, pytest.param(a_product_with_one_hot, marks=pytest.mark.slow)]
 )
@@ -91,7 +92,7 @@ fixed = numpyro.handlers.substitute(program_of_rows, data={"pi": PI / PI.sum()})
         ),
         (one_class, FLAGS, 0 * Y, "site 'y', the label, has one class: give its probabilities two"),
         (a_feature_that_is_not_observed, FLAGS, Y, "site 'weight' has a value for each row, depends on the label and"),
-        (fixed, FLAGS, Y, "site 'pi' has a fixed value, as by handlers.substitute"),
+        pytest.param(fixed, FLAGS, Y, "site 'pi' has a fixed value, as by handlers.substitute", marks=pytest.mark.slow),
         (program_of_rows, FLAGS[:0], Y[:0], "the example data have no rows: give at least two"),
     ],
     ids=["a logit", "a latent of each row", "one class", "not observed", "substituted", "no rows"],

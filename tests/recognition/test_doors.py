@@ -12,15 +12,15 @@ LONG = ("export", "class_densities", "to_arviz", "fit_empirical", "fit_em", "str
 """Doors that compile for a second or more."""
 
 SHORT = ("fit_posterior", "explain")
-"""Doors that more than one model goes through by default."""
+"""Doors that two models go through by default."""
 
 
-def through(*tables, models, refused=False):
-    """A parametrization over doors and models; what is ``refused`` takes no time."""
+def through(*tables, models):
+    """A parametrization over doors and models."""
     params = []
     for name, door in (item for table in tables for item in table.items()):
         for model in models:
-            quick = refused or name in SHORT or (model == models[0] and name not in LONG)
+            quick = (name in SHORT and model in models[:2]) or (model == models[0] and name not in LONG)
             params.append(pytest.param(door, model, id=f"{name}-{model}", marks=() if quick else pytest.mark.slow))
     return pytest.mark.parametrize(("door", "model"), params)
 
@@ -58,13 +58,15 @@ def test_what_follows_from_draws_is_about_the_same(door, model, pairs, tmp_path)
         assert_allclose(ours, plain, rtol=0.1, atol=0.03)
 
 
-@through(CONJUGATE, AT_RANDOM, ABOUT, models=("scales",), refused=True)
+@pytest.mark.slow
+@through(CONJUGATE, AT_RANDOM, ABOUT, models=("scales",))
 def test_without_conjugacy_every_other_door_refuses_by_the_programs_sites(door, model, pairs, tmp_path):
     with pytest.raises(ValueError, match="non-conjugate priors for scale, mean, so there is no closed form"):
         door(pairs[model].ours, pairs[model].X, tmp_path)
 
 
-@through(WITHOUT_PRIOR, CONJUGATE, {"to_arviz": in_arviz}, ABOUT, models=("logs",), refused=True)
+@pytest.mark.slow
+@through(WITHOUT_PRIOR, CONJUGATE, {"to_arviz": in_arviz}, ABOUT, models=("logs",))
 def test_rows_that_the_program_does_not_observe_are_refused_at_every_door(door, model, pairs, tmp_path):
     with pytest.raises(ValueError, match=REFUSED):
         door(pairs[model].ours, LOGS, tmp_path)

@@ -109,6 +109,7 @@ def assert_same_density(case: Case) -> None:
     assert_allclose(difference, 0.0, atol=1e-7)
 
 
+@pytest.mark.slow
 @some("conjugate", "own priors", "either", costly=True)
 def test_the_model_runs_with_the_density_of_the_program(case):
     assert_same_density(case)
@@ -182,6 +183,7 @@ def test_predictions_are_an_enumeration_of_the_programs_label(case):
     assert_allclose(fit.predict_proba(observed[np.array(rows)]), softmax(table, axis=1), rtol=1e-6)
 
 
+@pytest.mark.slow
 @some("conjugate", simple=True, costly=True)
 def test_posterior_draws_satisfy_steins_identities(case, key):
     """E[d log p] = 0 and E[u d log p] = -1 under p, in unconstrained coordinates u."""

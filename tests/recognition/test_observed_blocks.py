@@ -5,6 +5,7 @@ import numpyro
 import numpyro.distributions as dist
 import pytest
 
+from tests import cases
 from tests.recognition.agreement import refusal
 from tests.recognition.case import REALS, D, Y
 from tests.recognition.programs.parts import by_class, rows, table
@@ -12,7 +13,7 @@ from tests.recognition.programs.parts import by_class, rows, table
 UNIT = dist.Normal(0.0, 1.0)
 
 
-@pytest.mark.parametrize("scale", ["of all", "of a class"])
+@pytest.mark.parametrize("scale", cases.by_default(["of all", "of a class"], "of a class"))
 def test_one_scale_for_all_columns(scale):
     def program(X, y):
         mu = table("mu", UNIT)

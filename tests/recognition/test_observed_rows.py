@@ -87,6 +87,7 @@ def test_rows_are_what_the_program_observes(name):
             call()
 
 
+@pytest.mark.slow
 def test_the_evidence_is_prior_times_likelihood_over_posterior_of_the_program():
     """log p(D) = log p(D, theta) - log p(theta | D) at any theta, where the joint density is the program's own."""
     program = observing(jnp.log, lambda X: X < 3.0)
@@ -299,6 +300,7 @@ def test_arguments_that_are_no_rows_are_refused_in_a_sentence(logs):
         nb.NaiveBayes(nb.Normal()).rows(REALS)
 
 
+@pytest.mark.slow
 def test_labels_that_are_an_argument_alone_may_be_left_out():
     def program(strength, X, y):
         mu = numpyro.sample("mu", dist.Normal(strength, 3.0).expand([K, D]).to_event(2))
@@ -339,6 +341,7 @@ def test_frames_and_rows_of_the_programs_own_may_be_many(change):
     )
 
 
+@pytest.mark.slow
 def test_a_program_that_takes_no_other_numbers_is_compared_by_its_rows():
     def program(X, y):
         if (np.asarray(X) <= 0.0).any():

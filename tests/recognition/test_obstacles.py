@@ -146,10 +146,9 @@ def summed_out_by_hand(X, y):
     ("program", "obstacles"),
     [
         (a_loop_with_masks, 2),
-        (summed_out_by_hand, 1),
         *(
             pytest.param(*case, marks=pytest.mark.slow)
-            for case in [(a_loop, 2), (rows_without_labels, 2), (summed_out, 1)]
+            for case in [(a_loop, 2), (rows_without_labels, 2), (summed_out, 1), (summed_out_by_hand, 1)]
         ),
     ],
 )
