@@ -250,6 +250,7 @@ def test_bad_input_is_told_in_a_sentence(call, sentence):
         call()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # ArviZ 0.23 with pandas 3
 def test_arviz_compares_exact_leave_one_out_row_for_row():
     rng = np.random.default_rng(0)

@@ -238,6 +238,7 @@ def test_types_say_what_a_column_is_and_a_model_overrules_them(rng):
     same(dependence(holes, y), dependence(nans, y, model=MODEL))
 
 
+@pytest.mark.slow
 def test_columns_that_are_unique_depend_on_nothing(rng):
     """A category that is seen once leaves the other column at its prior mean, and so beats one that has to learn."""
     unique, flag = rng.permuted(np.tile(np.arange(500), (2, 1)), axis=1), rng.integers(0, 2, 500)

@@ -59,7 +59,9 @@ def test_columns_that_are_no_categories_are_refused_by_name(family, prior):
         assert nb.prior_sensitivity(post, rows) is not None
 
 
-@pytest.mark.parametrize("options", [{}, {"dependence": False}, {"method": "posterior"}], ids=str)
+@pytest.mark.parametrize(
+    "options", cases.by_default([{}, {"dependence": False}, {"method": "posterior"}], {"dependence": False}), ids=str
+)
 def test_an_estimator_of_numbers_is_refused(options):
     clf = nb.NaiveBayesClassifier(**options).fit(NUMBERS, Y)
     for ask in (nb.robustness, nb.decide_set, type(clf).robustness, type(clf).predict_set):

@@ -151,7 +151,8 @@ def correlated(columns=3):
     return rng.normal(size=(60, columns)) @ rng.normal(size=(columns, columns)) + np.arange(60)[:, None] % 3
 
 
-@pytest.mark.parametrize("kind", cases.by_default(["full", "shared"], "shared"))
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["full", "shared"])
 def test_a_covariance(kind):
     """The density of its scaled prior, and its marginals, whose distribution functions are uniform at draws."""
     post, alpha = of_covariance(kind, correlated()), 1.7

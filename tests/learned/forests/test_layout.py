@@ -15,6 +15,7 @@ from tests.learned.forests.histograms import MODEL, N, X, Y, part
 from tests.learned.forests.rows import copies, log_loss
 
 
+@pytest.mark.slow
 def test_the_forest_is_that_of_the_segments_as_categories(fit):
     own = fit.posterior.prior.families["cells"]
     sizes = [len(column) for column in fit.segments[:3]]

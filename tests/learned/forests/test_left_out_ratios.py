@@ -17,7 +17,9 @@ def rows(missing: float) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("structure", ["average", "best", "aode"])
-@pytest.mark.parametrize(("missing", "heaviest"), [(0.0, 1), (0.2, 1), (0.2, 3)])
+@pytest.mark.parametrize(
+    ("missing", "heaviest"), [(0.2, 3), *(pytest.param(gap, 1, marks=pytest.mark.slow) for gap in (0.0, 0.2))]
+)
 def test_a_row_leaves_as_if_it_had_never_been(structure, missing, heaviest):
     X, weight = rows(missing), np.random.default_rng(5).integers(1, heaviest + 1, N).astype(float)
     prior = MODEL.resolve(X, Y, sample_weight=weight)

@@ -14,7 +14,7 @@ from tests.learned.forests.stacked import BLOCKS, KINDS, K, N, Y, learn, rows_of
 from tests.served import served
 
 
-@pytest.fixture(params=KINDS, scope="module")
+@pytest.fixture(params=cases.by_default(KINDS, "categories", "words"), scope="module")
 def problem(request):
     return stacked(request.param), rows_of(request.param)
 

@@ -10,6 +10,7 @@ import bayesnb as nb
 from bayesnb.learned.forests import _left_out_ratios, _posterior
 from bayesnb.learned.forests._posterior import prepare
 from bayesnb.learned.forests._structures import largest_branching
+from tests import cases
 from tests.learned.forests import histograms
 from tests.learned.forests.oracle import forests
 
@@ -52,7 +53,7 @@ def problem(request, rng):
     return nb.NaiveBayes({"kinds": nb.Categorical(3), "flags": nb.Bernoulli()}, num_classes=3), X, y
 
 
-@pytest.mark.parametrize("structure", ["best", "aode"])
+@pytest.mark.parametrize("structure", cases.by_default(["best", "aode"], "best"))
 def test_sums_that_are_looked_up_are_those_of_log_ratios_laid_out(monkeypatch, problem, structure):
     """JAX rows are laid out; of numpy rows the way is chosen."""
     model, X, y = problem

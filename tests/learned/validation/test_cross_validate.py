@@ -152,6 +152,7 @@ def test_inclusion_of_a_beta_binomial_by_hand():
     assert_allclose(found.log_bayes_factor, np.log(sequences[0] * sequences[1] / sequences[2]))
 
 
+@pytest.mark.slow
 def test_a_block_that_is_one_feature_has_one_probability():
     case = cases.make("mixed")
     plain = {

@@ -184,6 +184,7 @@ def test_powers_are_those_that_temper_learns(kind):
     assert isinstance(learn(exact, rows, Y, structures=("columns",)), nb.Posterior)
 
 
+@pytest.mark.slow
 def test_a_part_of_the_rows_speaks_for_all(monkeypatch):
     """Left out of the fit to all, with the weight of all rows of their class, in any order of the rows."""
     for name, value in {"LEARNED_RATIOS": 1, "ROWS_A_POWER": 4, "FEWEST_LEARNED": 10, "FEWEST_OF_CLASS": 5}.items():

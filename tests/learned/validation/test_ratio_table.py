@@ -34,6 +34,7 @@ def test_slopes_are_those_of_automatic_differentiation(monkeypatch, rng, forest,
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forest", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_of_more_features_than_rows_the_nonzero_eigenvalues_are_the_same(rng, forest):
     table = make_table(rng, forest=forest, num_rows=3, num_features=40)

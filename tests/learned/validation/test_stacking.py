@@ -91,6 +91,7 @@ def test_equal_fits_have_equal_weights():
     assert_allclose(stacking_weights([same, same], X, Y, sample_weight=WEIGHT), 0.5)
 
 
+@pytest.mark.slow
 def test_the_better_model_has_the_larger_weight_as_rows_grow():
     rng, found = np.random.default_rng(2), []
     for size in (30, 300, 3000):

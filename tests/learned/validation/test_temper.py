@@ -283,6 +283,7 @@ def test_powers_have_derivatives(rng, per_feature):
     assert_allclose(jax.jit(jax.grad(lambda rate: power(rate, jnp.asarray)))(1.0), difference, rtol=2e-2)
 
 
+@pytest.mark.slow
 def test_powers_by_hand():
     fit = nb.fit_posterior(MODEL, X, Y)
     sizes = {name: 1 if name == "words" else x.shape[1] for name, x in X.items()}
@@ -356,6 +357,7 @@ def bursts(rng, num_rows, concentration, lengths):
     return np.stack([rng.multinomial(n, p) for n, p in zip(rng.choice(lengths, num_rows), own, strict=True)]), y
 
 
+@pytest.mark.slow
 def test_the_powers_of_bursts_are_those_of_the_effective_number_of_words(rng):
     s = 20.0
     rows, y = bursts(rng, 3000, s, [5, 10, 20, 40, 80, 160])
