@@ -75,6 +75,7 @@ def test_blocks_make_no_difference(monkeypatch, method):
     )
 
 
+@pytest.mark.slow
 def test_a_column_that_turns_into_text_far_down_is_text_from_the_first(place, monkeypatch):
     lines = GOOD.splitlines()
     lines[30] = (
@@ -108,6 +109,7 @@ def test_columns_are_copied():
     assert_array_equal(out[["rooms", "label"]], frame[["rooms", "label"]])
 
 
+@pytest.mark.slow
 def test_how_robust_each_prediction_is():
     fitted("--as", "height=skip")
     result = run("predict", "m.model", "good.csv", "--robustness", "--out", "o.csv")
@@ -139,6 +141,7 @@ def test_numbers_that_were_categories_of_text_are_read_as_text(place):
     assert len(predictions(run("predict", "m.model", "new.csv").stdout)[1]) == 2
 
 
+@pytest.mark.slow
 def test_explained_parts_add_up_to_the_prediction():
     fitted("--as", "rooms=poisson")
     result = run("explain", "m.model", "good.csv", "--row", "17")

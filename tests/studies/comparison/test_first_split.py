@@ -40,6 +40,7 @@ def test_dependence_is_found_in_the_training_rows_under_the_names_of_the_columns
     assert dependent_columns(data_of(synthetic("n")), first(synthetic("n"), 20)) is None  # a single column has no pair
 
 
+@pytest.mark.slow
 def test_robustness_is_said_of_the_test_rows():
     data, split = data_of(synthetic("bc")), first(synthetic("bc"), 40)
     (X, y), (X_test, y_test) = (data.rows(rows) for rows in split)

@@ -120,6 +120,7 @@ def test_sets_of_classes_of_a_smoothing_are_those_of_its_own_fit():
         assert_allclose(found["codes"], set_scores(nb.decide_set(post, X).sets, y)["u65"])
 
 
+@pytest.mark.slow
 def test_sets_of_classes_of_numbers_have_the_reason_in_their_cells():
     given = ["full Bayes", "default", ("estimator", nb.NaiveBayesClassifier())]
     study = nb.experiment({"mixed": SETS["mixed"]}, given, [40], 1, ("accuracy", *SET_METRICS))

@@ -211,6 +211,7 @@ def test_a_query_is_closed_where_a_cell_is_refused():
     assert connection.sql("select count(*) from rows").fetchall() == [(ROWS,)], error  # a reading that goes on locks it
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the rows have columns")
 def test_how_robust_each_prediction_is(tmp_path):
     clf = nb.NaiveBayesClassifier({"height": "skip"}, temper=False).fit(FRAME[USED], FRAME["label"])

@@ -291,6 +291,7 @@ COLUMN = st.one_of(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:column")
 @settings(max_examples=30, deadline=None)
 @given(

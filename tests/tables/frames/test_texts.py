@@ -150,6 +150,7 @@ def test_texts_that_are_repeated_in_a_dictionary_are_one():
     assert Texts(values, counts, 3).counted is None
 
 
+@pytest.mark.slow
 def test_a_million_texts_are_not_looked_at_in_python(monkeypatch):
     def refuse(*_):
         raise AssertionError

@@ -14,6 +14,7 @@ from sklearn.model_selection import cross_val_score
 
 import bayesnb as nb
 from bayesnb.compute.arrays._cells import dense
+from tests import cases
 from tests.served import served
 
 N = 90
@@ -66,7 +67,9 @@ def test_the_fit_is_that_of_counts_in_a_multinomial_block(likelihood, vectorizer
     assert clf.encoded(FRAME)["message"].format == "csr"
 
 
-@pytest.mark.parametrize("likelihood", ["words", CountVectorizer(ngram_range=(1, 2)), HASHED])
+@pytest.mark.parametrize(
+    "likelihood", cases.by_default(["words", CountVectorizer(ngram_range=(1, 2)), HASHED], "words")
+)
 @pytest.mark.parametrize("size", [pytest.param(7, marks=pytest.mark.slow), 31])
 def test_any_split_is_one_fit(likelihood, size):
     chosen = {**CHOSEN, "message": likelihood}

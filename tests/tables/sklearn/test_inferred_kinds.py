@@ -47,6 +47,7 @@ def inferred(frame=FRAME, y=Y):
         return nb.NaiveBayesClassifier().fit(frame, y)
 
 
+@pytest.mark.slow
 def test_what_is_left_out_makes_no_difference_and_is_said():
     clf = inferred()
     assert clf.likelihoods_ == KINDS

@@ -162,6 +162,7 @@ def test_all_rows_may_be_forgotten(options):
     assert_allclose(again.predict_proba(FRAME), expected.predict_proba(FRAME), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_forgetting_scales_the_rows_that_are_kept():
     clf = learn(np.arange(N), [50, 90], forgetting=0.97)
     present = WEIGHT > 0

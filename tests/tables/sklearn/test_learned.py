@@ -77,7 +77,7 @@ def test_shares_add_up_and_the_average_is_theirs():
     assert_allclose(fitted.predict_proba(FRAME), average, rtol=1e-9)
 
 
-@pytest.mark.parametrize("part", cases.by_default(["columns", "best", "aode"], "columns", "aode"))
+@pytest.mark.parametrize("part", cases.by_default(["columns", "best", "aode"], "columns"))
 def test_losses_are_those_of_leave_one_out(part, monkeypatch):
     """Each row is left out of the statistics of the posterior, while powers, the forest and the cells stay."""
     monkeypatch.setattr(limits, "FEW_ROWS", 0)

@@ -82,6 +82,7 @@ def test_every_class_counts():
     assert clf.learned_.summary == "3 views of 2 numbers, dependence, powers learned on 120 of 120 rows"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kinds", cases.by_default(["auto", {"a": "normal", "b": "normal", "c": "categorical", "d": "categorical"}], "auto")
 )

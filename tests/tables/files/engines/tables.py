@@ -82,7 +82,7 @@ READERS = {
     "Dask": dask,
 }
 QUIET = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # of what they lean on
-FAST, OTHERS = [*READERS][:3], [*READERS][3:]
+FAST, OTHERS = [*READERS][:2], [*READERS][2:]
 ENGINES = FAST + [pytest.param(name, marks=[pytest.mark.slow, QUIET]) for name in OTHERS]
 """Those that take long are slow; Spark has tests of its own, as a session takes a minute."""
 

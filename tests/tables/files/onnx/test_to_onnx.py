@@ -208,6 +208,7 @@ def test_the_answers_are_the_estimators(kind, tmp_path):
         assert_answers(found, clf, rows)
 
 
+@pytest.mark.slow
 def test_the_inputs_are_the_columns_that_matter(made):
     clf, served = made
     used = [column.name for column in clf.schema_.used]
