@@ -102,6 +102,15 @@ def pytest_terminal_summary(terminalreporter) -> None:
         terminalreporter.write_line(f"the light core: {ran} tests ran, {left} tests and files of tests were left out")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is slow twice, by two of its parameters or as a slow case of a slow test, runs with ``-m fuzz`` alone."""
+    for item in items:
+        if sum(mark.name == "slow" for mark in item.own_markers) > 1:
+            item.own_markers = [mark for mark in item.own_markers if mark.name != "slow"]
+            item.add_marker("fuzz")
+
+
 def pytest_collection_finish() -> None:
     """Garbage collection, once a tenth of the time, passes over what imports and collection made: it stays anyway."""
     gc.collect()
