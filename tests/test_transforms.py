@@ -58,8 +58,7 @@ def test_what_is_known_inside_jit_is_computed_at_once(case):
     assert_allclose(traced, known, atol=1e-5)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", cases.by_default(["normal", "ragged", "trials"], "normal"))
+@pytest.mark.parametrize("name", cases.by_default(["normal", "ragged", "trials"]))
 def test_known_jax_rows_inside_jit(name):
     """Rows that a jitted function closes over, while weights are traced: fitted, predicted, and still checked."""
     case = cases.make(name)

@@ -27,10 +27,7 @@ QUICK = (
 )
 """The cases of the default tests."""
 
-QUICKEST = ("own priors: lognormal scale",)
-"""Those of default tests that compile for seconds."""
-
-SLOW = ("several: four likelihoods",)
+SLOW = ("several: four likelihoods", "own priors: lognormal scale")
 """Cases of the slow tests, beside one in FEW of the others."""
 
 FEW = 24
@@ -39,13 +36,12 @@ FEW = 24
 def some(*answers: str, simple: bool = False, costly: bool = False) -> Any:
     """A parametrization over the cases with these answers; ``simple`` leaves hyperpriors out.
 
-    Every program compiles anew: those of ``QUICK``, or ``QUICKEST`` if the test is ``costly``, are default tests, one
-    in ``FEW`` is a slow test, and the rest run with ``-m fuzz``.
+    Every program compiles anew: those of ``QUICK`` are default tests unless the test is ``costly``, one in ``FEW`` is a
+    slow test, and the rest run with ``-m fuzz``.
     """
     found = [case for case in CASES if case.answer in answers and not (simple and case.hierarchical)]
-    names = QUICKEST if costly else QUICK
-    rest = [case for case in found if case.name not in names]
-    quick = [case for case in found if case.name in names] or [rest.pop(0)]
+    rest = [case for case in found if costly or case.name not in QUICK]
+    quick = [case for case in found if case not in rest] or ([] if costly else [rest.pop(0)])
     slow = [*rest[::FEW], *(case for case in rest if case.name in SLOW)]
     marked = [(case, ()) for case in quick]
     marked += [(case, pytest.mark.slow if case in slow else pytest.mark.fuzz) for case in rest]
@@ -109,7 +105,6 @@ def assert_same_density(case: Case) -> None:
     assert_allclose(difference, 0.0, atol=1e-7)
 
 
-@pytest.mark.slow
 @some("conjugate", "own priors", "either", costly=True)
 def test_the_model_runs_with_the_density_of_the_program(case):
     assert_same_density(case)
@@ -154,7 +149,6 @@ def unconstrained(call: Any, label: str) -> tuple[Any, Any]:
     return lambda values: {site: to.inv(jnp.asarray(values[site], float)) for site, to in maps.items()}, restore
 
 
-@pytest.mark.slow
 @some("conjugate", simple=True, costly=True)
 def test_the_map_is_a_maximum_of_the_programs_density(case):
     call = program(case)
@@ -183,7 +177,6 @@ def test_predictions_are_an_enumeration_of_the_programs_label(case):
     assert_allclose(fit.predict_proba(observed[np.array(rows)]), softmax(table, axis=1), rtol=1e-6)
 
 
-@pytest.mark.slow
 @some("conjugate", simple=True, costly=True)
 def test_posterior_draws_satisfy_steins_identities(case, key):
     """E[d log p] = 0 and E[u d log p] = -1 under p, in unconstrained coordinates u."""

@@ -144,8 +144,7 @@ CONTINUOUS = [name for name in cases.NAMES if name != "histogram"]
 """The families without discrete latents, which are not recognised."""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", cases.by_default(CONTINUOUS, "bernoulli"))
+@pytest.mark.parametrize("name", cases.by_default(CONTINUOUS))
 def test_the_program_of_a_resolved_model_is_that_model(name):
     model, X, y = cases.make(name)
     model = model.resolve(X, y)

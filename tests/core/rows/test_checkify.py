@@ -88,8 +88,7 @@ def test_cells_of_every_kind_are_checked(family, cells, says):
     assert found is None if says is None else re.search(f"block 'x'.*{says}", found), found
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", cases.by_default(cases.NAMES, "mixed"))
+@pytest.mark.parametrize("name", cases.by_default(cases.NAMES))
 def test_good_rows_pass(name):
     case = cases.make(name)
     assert error_of(partial(count, model=case.model), jax.tree.map(lambda x: x.astype(float), case.X), case.y) is None

@@ -49,8 +49,7 @@ def test_a_block_of_no_columns_says_nothing(name, door):
         assert_allclose(np.exp(alone), 0.5, rtol=1e-5)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", cases.by_default(FAMILIES, "covariance"))
+@pytest.mark.parametrize("name", cases.by_default(FAMILIES))
 def test_what_is_drawn_of_it_is_empty(name):
     model, X = beside(name)
     totals = {"e": 2} if name in ("multinomial", "trials") else None
