@@ -19,7 +19,9 @@ VISITS = RANDOM.poisson(2.0 + 3.0 * LABELS[:, None], (60, 3)).astype(float)
 FRAME = pd.DataFrame(VISITS, columns=["north", "east", "south"]).assign(answer=np.where(LABELS, "yes", "no"))
 FRAME.loc[4, "east"] = np.nan
 FRAME.loc[:9, "south"] = np.arange(20, 30)  # more than ten values: numbers by default, and the others categories
-COLUMNS = ["north", "east", "south"]
+FRAME["twin"] = FRAME["north"]  # equal where no cell is missing
+FRAME.loc[np.flatnonzero(FRAME["north"] == FRAME["north"][0])[1], "twin"] = np.nan
+COLUMNS = ["north", "east", "south", "twin"]
 
 
 def visits(X, y, num_classes):
@@ -32,6 +34,9 @@ def visits(X, y, num_classes):
 
 def set_of(frame):
     return read_sets({"visits": (frame, "answer")}, 0)[0]
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:set 'visits'.*are rows repeated")
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +57,6 @@ def test_the_program_gets_numbers_in_order_and_its_model_missing_cells(recognise
     assert_allclose(exact.predict_proba(X), expected, rtol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore:set 'visits'.*are rows repeated")
 def test_an_experiment_with_the_program_is_one_with_its_model(monkeypatch, recognised):
     monkeypatch.setattr("bayesnb.studies.comparison._contestants.recognise_set", lambda *_: recognised)  # compiles long
     study = nb.experiment({"visits": (FRAME, "answer")}, ["full Bayes", visits], sizes=[20, 30], splits=3)
