@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.compute.arrays import _limits as limits
+from bayesnb.families import Family
 from bayesnb.tables.files.sources._paths import open_data
 
 ROWS = 400
@@ -108,7 +109,7 @@ def test_a_class_that_is_one_too_many_appears_late(readings, tmp_path, monkeypat
 )
 def test_what_is_not_counted_is_read_again(likelihoods, options, times, readings, tmp_path):
     rows = frame(LABELS["whole"])
-    rows = rows[["few", "number", "label"]] if isinstance(likelihoods, nb.families.Family) else rows
+    rows = rows[["few", "number", "label"]] if isinstance(likelihoods, Family) else rows
     found = nb.fit_file(_written(rows, tmp_path), "label", likelihoods, **options)
     assert len(readings) == times
     wanted = nb.NaiveBayesClassifier(likelihoods, **options).fit(rows.drop(columns="label"), rows["label"])

@@ -8,8 +8,11 @@ reading removes an apostrophe exactly where writing added one. Other text and al
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,7 +34,7 @@ from bayesnb.tables.frames._values import reads_as_number
 STARTS = "=+-@＝＋－＠"
 """First characters of formulas, in half and full width."""
 
-QUOTED = ',;\t\r\n"'
+QUOTED = ",;\t\r\n\"'"
 """Characters that separate cells or rows in some locale or dialect of CSV, and the quote."""
 
 MISSING = frozenset({"", "NA", "nan", "NaN", "NAN", "?"})
@@ -41,13 +44,8 @@ TEXT = pa.dictionary(pa.int32(), pa.string())
 
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-LF, CR, QUOTE = b'\n\r"'
-
 SPACES = re.compile(rb'("[^"]*")|(?<![^\r\n])[ \t]+(?![^\r\n])')
 """A cell in quotes, or a line of spaces."""
-
-BLANK = re.compile(rb"[ \r\n]*")
 
 
 class CsvFile:
@@ -60,6 +58,8 @@ class CsvFile:
         warnings: Sentences about a header that looks wrong.
     """
 
+    warnings: tuple[str, ...] = ()
+
     def __init__(self, path: Path, missing: Collection[str] = MISSING) -> None:
         """Read the header.
 
@@ -70,38 +70,38 @@ class CsvFile:
         Raises:
             DataError: if the file cannot be read, is not CSV, is empty, or has two columns of one name.
         """
-        self.path, self._missing = path, missing
-        self.names: list[str] = []
+        self.path, self._missing, self.names = path, missing, list[str]()
         with in_sentences(path), _open_content(path) as (_, content):
-            head = content.read(limits.CSV_HEAD_BYTES)
-            require_kind(path, head, "CSV")
-            start = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
-            head = head[start:]
-            if not head.strip():
-                raise DataError(f"'{path}' is empty: give a file with a header line and rows below it")
-            self._delimiter = "\t" if format_of(path) == "tsv" else most_frequent_mark(head, ",;\t")
-            while len(starts := find_rows(head, self._delimiter)[0]) < 2 and len(head) < limits.MOST_CSV_ROW_BYTES:
-                if not (more := content.read(len(head))):
-                    break
-                head += more
-            header = head[: starts[1]] if len(starts) > 1 else head
-            self._require_quotes(header, 1)
-            self._require_rows(header, 1)
-            self._start, self._line = start + len(header), 1 + count_lines(header)
-            parsing = pa.csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True)
-            found = pa.csv.read_csv(
-                pa.BufferReader(SPACES.sub(rb"\1", header + b"\n")), parse_options=parsing
-            ).column_names
+            header = self._read_header(content)
+        found = next(csv.reader(io.StringIO(header, newline=""), delimiter=self._delimiter))
         self.names = [name.strip() or f"column {position}" for position, name in enumerate(found, 1)]
         twice = [name for name, count in Counter(self.names).items() if count > 1]
         if twice:
             raise DataError(f"'{path}' has more than one column named '{twice[0]}'; is its header line missing?")
         self.schema = pa.schema([(name, pa.null()) for name in self.names])
         numbers = [name for name in self.names if reads_as_number(name)]
-        self.warnings: tuple[str, ...] = ()
         # tables of pixels name all columns but the target 0, 1, 2, ...; a stray number suggests that there is no header
         if numbers and len(numbers) != len(self.names) - 1:
             self.warnings = (f"the header names a column '{numbers[0]}'; is the header line missing?",)
+
+    def _read_header(self, content: Any) -> str:
+        """The first row that is not blank; what follows it begins at ``_start``, on ``_line``."""
+        head = content.read(limits.CSV_HEAD_BYTES)
+        require_kind(self.path, head, "CSV")
+        mark = len(BOM_UTF8) if head.startswith(BOM_UTF8) else 0
+        head = head[mark:]
+        if not head.strip():
+            raise DataError(f"'{self.path}' is empty: give a file with a header line and rows below it")
+        self._delimiter = "\t" if format_of(self.path) == "tsv" else most_frequent_mark(head, ",;\t")
+        while len(starts := find_rows(head, self._delimiter)[0]) < 2 and len(head) < limits.MOST_CSV_ROW_BYTES:
+            if not (more := content.read(len(head))):
+                break
+            head += more
+        header = head[: starts[1]] if len(starts) > 1 else head
+        self._require_quotes(header, 1)
+        self._require_rows(header, 1)
+        self._start, self._line = mark + len(header), 1 + count_lines(header)
+        return str(header[starts[0] :].decode())
 
     def batches(self, names: Sequence[str], texts: Collection[str] = ()) -> Iterator[RowBatch]:
         """Yield the named columns of all rows.
@@ -120,57 +120,54 @@ class CsvFile:
             while block := rest + (chunk := content.read(limits.CSV_BLOCK_BYTES)):
                 end = end_of_rows(block) if chunk and len(block) < limits.MOST_CSV_ROW_BYTES else len(block)
                 raw, rest = block[:end], block[end:]
-                if BLANK.fullmatch(raw):
-                    line += count_lines(raw)
-                    continue
-                self._require_quotes(raw, line)
-                kinds = {name: TEXT if name in texts or name in found else pa.float64() for name in names}
-                rows, num_lines = self._parse(raw, kinds, line), count_lines(raw)
-                lines = partial(self._lines_of_rows, raw, line)
-                if num_lines + (not raw.endswith((b"\r", b"\n"))) == rows.num_rows:  # neither blank lines nor long rows
-                    lines = partial(np.arange, line, line + rows.num_rows)
-                if rows.num_rows:
-                    rows = self._convert_texts(rows, kinds)
+                num_lines = count_lines(raw)
+                if raw.strip(b" \r\n"):
+                    self._require_quotes(raw, line)
+                    rows = self._parse(raw, line, names, {*texts} | found)
                     found |= {name for name in names if rows[name].type == TEXT}
-                    yield RowBatch(rows, first, min(file.tell() / size, 1.0), "line", lines)
-                first, line = first + rows.num_rows, line + num_lines
+                    lines = partial(self._lines_of_rows, raw, line)
+                    if num_lines + (not raw.endswith((b"\r", b"\n"))) == rows.num_rows:  # a row is a line
+                        lines = partial(np.arange, line, line + rows.num_rows)
+                    if rows.num_rows:
+                        yield RowBatch(rows, first, min(file.tell() / size, 1.0), "line", lines)
+                    first += rows.num_rows
+                line += num_lines
 
-    def _parse(self, raw: bytes, kinds: dict[str, pa.DataType], line: int) -> pa.RecordBatch:
-        """The rows of a block that begins on a line, with columns that are or may be text as text."""
-        names = [*kinds]
+    def _parse(self, raw: bytes, line: int, names: Sequence[str], texts: Collection[str]) -> pa.RecordBatch:
+        """The rows of a block that begins on a line: as numbers, and as text what is no number, or may be rounded."""
         raw = SPACES.sub(rb"\1", raw) if len(self.names) == 1 else raw  # pyarrow would take such a line for a cell
-        parse = partial(self._parse_as, raw)
+        types: dict[str, Any] = {name: TEXT if name in texts else pa.float64() for name in names}
         try:
-            rows = parse(kinds)
-        except pa.ArrowInvalid:  # a cell is not a number, or a row is blank or not as wide as the header
+            rows = self._read(raw, types)
+            numbers = [name for name in names if types[name] != TEXT]
+            doubtful = [name for name in numbers if (pc.max(pc.abs(rows[name])).as_py() or 0) >= limits.LARGEST_WHOLE]
+        except pa.ArrowInvalid:
             self._require_rows(raw, line)
-            parse = partial(parse, handle=lambda _: "skip")
-            rows = parse(dict.fromkeys(names, TEXT))
-        large = [name for name in names if _is_large(rows[name])]
-        if large:
-            texts = parse(dict.fromkeys(large, TEXT))
-            for name in large:
-                rows = rows.set_column(names.index(name), name, texts[name])
+            doubtful = [*names]
+        if doubtful:
+            rows = self._read(raw, types | dict.fromkeys(doubtful, TEXT))
+        for position, name in enumerate(names):
+            if rows[name].type == TEXT:
+                rows = rows.set_column(position, name, as_cells(rows[name], self._missing, text=name in texts))
         return rows
 
-    def _parse_as(self, raw: bytes, types: dict[str, pa.DataType], handle: Any = None) -> pa.RecordBatch:
+    def _read(self, raw: bytes, types: dict[str, Any]) -> pa.RecordBatch:
+        """The rows in these types, without lines of spaces; ArrowInvalid for other cells or other widths."""
+
+        def of_odd_row(row: Any) -> str:
+            return "error" if row.actual_columns > 1 or row.text.strip() else "skip"
+
         table = pa.csv.read_csv(
             pa.BufferReader(raw),
             pa.csv.ReadOptions(column_names=self.names, block_size=len(raw) + 1),
-            pa.csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=b'"' in raw, invalid_row_handler=handle),
+            pa.csv.ParseOptions(
+                delimiter=self._delimiter, newlines_in_values=b'"' in raw, invalid_row_handler=of_odd_row
+            ),
             pa.csv.ConvertOptions(
-                column_types=types, include_columns=list(types), null_values=[*self._missing], strings_can_be_null=True
+                column_types=types, include_columns=[*types], null_values=[*self._missing], strings_can_be_null=True
             ),
         )
         return next(iter(table.combine_chunks().to_batches()), pa.RecordBatch.from_pylist([], table.schema))
-
-    def _convert_texts(self, rows: pa.RecordBatch, kinds: dict[str, pa.DataType]) -> pa.RecordBatch:
-        for position, (name, kind) in enumerate(kinds.items()):
-            if rows[name].type == TEXT:
-                found = None if kind == TEXT else as_numbers(rows[name], self._missing)
-                found = as_texts(rows[name], self._missing) if found is None else found
-                rows = rows.set_column(position, name, found)
-        return rows
 
     def _lines_of_rows(self, raw: bytes, line: int) -> Array:
         return line + find_rows(raw, self._delimiter)[1]
@@ -215,94 +212,66 @@ def most_frequent_mark(text: bytes, marks: str) -> str:
 
 def count_lines(raw: bytes) -> int:
     """The number of line ends: LF, CR or CR LF."""
-    cells = np.frombuffer(raw, np.uint8)
-    num_returns = np.count_nonzero(cells == CR) - raw.count(b"\r\n") if b"\r" in raw else 0
-    return int(np.count_nonzero(cells == LF) + num_returns)
+    return raw.count(b"\n") + (raw.count(b"\r") - raw.count(b"\r\n") if b"\r" in raw else 0)
 
 
 def end_of_rows(block: bytes) -> int:
     """The end of the last whole row of a block that begins with a row; 0 if there is none."""
-    quotes = _find(block, QUOTE)
-    end = _line_end_before(block, len(block))
-    while (before := np.searchsorted(quotes, end)) % 2:  # this line end is inside quotes
-        end = _line_end_before(block, quotes[before - 1])
-    return end
+    bare = _without_quoted(block)  # of which a CR at its end may be the first half of CR LF
+    return max(bare.rfind(b"\n"), bare.rfind(b"\r", 0, max(len(bare) - 1, 0))) + 1
 
 
 def irregular_quote(raw: bytes, delimiter: str) -> int | None:
     """The place of the first cell that has quotes which do not enclose it, or that does not end; None without one."""
-    if QUOTE not in raw:
-        return None
-    quotes = _find(raw, QUOTE) + 1
-    cells = np.frombuffer(b"\n" + raw + b"\n", np.uint8)
-    marks = np.zeros(256, bool)
-    marks[[ord(delimiter), LF, CR, QUOTE]] = True
-    opening, closing = quotes[::2], quotes[1::2]  # a quote inside quotes is doubled: one closes, the next opens
-    wrong = ~marks[cells[opening - 1]]
-    wrong[: len(closing)] |= ~marks[cells[closing + 1]]
-    wrong[len(closing) :] = True  # never closed
-    starts = opening[cells[opening - 1] != QUOTE]
-    return int(starts[starts <= opening[wrong][0]][-1]) - 1 if wrong.any() else None
+    other = rf"[^{delimiter}\r\n]"
+    cell = rf'(?<!{other})"[^"]*+(?>""[^"]*+)*+"(?!{other})'
+    regular: Any = re.match(rf'[^"]*+(?>{cell}[^"]*+)*+'.encode(), raw)
+    return None if regular.end() == len(raw) else regular.end()
 
 
 def find_rows(raw: bytes, delimiter: str) -> tuple[Array, Array, Array]:
     """The starts, lines (the first is 0) and numbers of cells of the rows that are not blank; quotes are regular."""
-    cells, quotes = np.frombuffer(raw, np.uint8), _find(raw, QUOTE)
-    ends = np.flatnonzero((cells == LF) | ((cells == CR) & (np.append(cells[1:], 0) != LF)))
-    starts = np.append(0, 1 + ends[np.searchsorted(quotes, ends) % 2 == 0])
+    cells, bare = (np.frombuffer(some, np.uint8) for some in (raw, _without_quoted(raw)))
+    starts = np.append(0, _line_ends(bare))
     starts = starts[starts < len(raw)]
-    marks = _find(raw, ord(delimiter))
-    marks = marks[np.searchsorted(quotes, marks) % 2 == 0]
-    widths = 1 + np.diff(np.searchsorted(marks, np.append(starts, len(raw))))
+    widths = 1 + np.add.reduceat(bare == ord(delimiter), starts, dtype=int)
     shown = np.logical_or.reduceat(~np.isin(cells, [*b" \t\r\n"]), starts) | (widths > 1)
-    return starts[shown], np.searchsorted(ends, starts)[shown], widths[shown]
+    return starts[shown], np.searchsorted(_line_ends(cells), starts, "right")[shown], widths[shown]
 
 
-def _find(raw: bytes, mark: int) -> Array:
-    """The positions of a byte."""
-    return np.flatnonzero(np.frombuffer(raw, np.uint8) == mark) if mark in raw else np.zeros(0, int)
+def _without_quoted(raw: bytes) -> bytes:
+    """The bytes, with quotes in place of all that quotes enclose."""
+    if b'"' not in raw:
+        return raw
+    cells, quote = np.frombuffer(raw, np.uint8), np.uint8(ord('"'))
+    return np.where(np.logical_xor.accumulate(cells == quote), quote, cells).tobytes()
 
 
-def _line_end_before(block: bytes, end: int) -> int:
-    """The end of the last line that ends before ``end``; a CR just before ``end`` may be the first half of CR LF."""
-    return max(block.rfind(b"\n", 0, end), block.rfind(b"\r", 0, max(end - 1, 0))) + 1
+def _line_ends(cells: Array) -> Array:
+    """The places after line ends: LF, CR or CR LF."""
+    lf, cr = (cells == mark for mark in b"\n\r")
+    return 1 + np.flatnonzero(lf | (cr & ~np.append(lf[1:], False)))
 
 
-def _is_large(column: pa.Array) -> bool:
-    """Whether one of the numbers may be a rounded whole number."""
-    if not pa.types.is_floating(column.type):
-        return False
-    span = pc.min_max(column).as_py()
-    return span["min"] is not None and max(-span["min"], span["max"]) >= limits.LARGEST_WHOLE
+def as_cells(column: pa.Array, missing: Collection[str], *, text: bool) -> pa.Array:
+    """Cells that were read as ``TEXT``, null where missing: as numbers if all are, and exact ones, unless it is text.
 
-
-def as_texts(column: pa.Array, missing: Collection[str]) -> pa.Array:
-    """Cells that were read as ``TEXT``, without spaces around them and protecting apostrophes; null where missing."""
-    cells, absent = _trimmed(column, missing)
-    quoted = pc.starts_with(cells, "'")
-    read = [as_read(cell) for cell in cells.filter(quoted).to_pylist()]
-    codes = pc.if_else(absent, None, pa.array(np.arange(len(cells), dtype=np.int32)))
-    texts = pc.replace_with_mask(cells, quoted, pa.array(read, pa.string()))
-    return pa.DictionaryArray.from_arrays(codes.take(column.indices), texts)
-
-
-def as_numbers(column: pa.Array, missing: Collection[str]) -> pa.Array | None:
-    """Cells that were read as ``TEXT`` as numbers, null where missing; None unless all are numbers, and exact ones."""
-    cells, absent = _trimmed(column, missing)
-    cells = pc.if_else(absent, None, cells)
-    if not are_numbers(cells.drop_null()).all():
-        return None
+    Texts are without spaces around them and without protecting apostrophes.
+    """
+    cells = pc.utf8_trim_whitespace(column.dictionary)  # the distinct ones, of which a column has few
+    absent = pc.is_in(cells, value_set=pa.array([*missing], pa.string()))
+    present = pc.if_else(absent, None, cells)
+    if text or not are_numbers(present.drop_null()).all():
+        quoted = pc.starts_with(cells, "'")
+        read = [as_read(cell) for cell in cells.filter(quoted).to_pylist()]
+        codes = pc.if_else(absent, None, pa.array(np.arange(len(cells), dtype=np.int32)))
+        texts = pc.replace_with_mask(cells, quoted, pa.array(read, pa.string()))
+        return pa.DictionaryArray.from_arrays(codes.take(column.indices), texts)
     try:
-        numbers = cells.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        numbers = present.cast(pa.float64())
     except pa.ArrowInvalid:  # Python reads +1 and digits of other scripts as well
-        numbers = np.array(["nan" if cell is None else cell for cell in cells.to_pylist()], object).astype(np.float64)
-    return pa.array(numbers, from_pandas=True).take(column.indices)
-
-
-def _trimmed(column: pa.Array, missing: Collection[str]) -> tuple[pa.Array, pa.Array]:
-    """The distinct cells, of which a column has few, without spaces around them, and whether each is missing."""
-    cells = pc.utf8_trim_whitespace(column.dictionary)
-    return cells, pc.is_in(cells, value_set=pa.array([*missing], pa.string()))
+        numbers = pa.array([None if cell is None else float(cell) for cell in present.to_pylist()], pa.float64())
+    return numbers.take(column.indices)
 
 
 def as_written(text: str) -> str:
