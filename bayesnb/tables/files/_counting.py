@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from copy import deepcopy
-from functools import partial, singledispatch
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -96,7 +96,7 @@ def count(
         num_classes, classes = source.find_classes(num_classes, classes)
         try:
             with closing(source.blocks(classes)) as blocks:
-                model, ahead = _look_ahead(model, blocks, num_classes)
+                model, ahead = _find_edges(model, blocks, num_classes)
                 for X, y, weight, place, done, where in ahead:
                     part = partial(_summarise_part, summarise, model, (X, y, weight), num_classes)
                     with at_row(place, len(y), part, where):
@@ -128,31 +128,17 @@ def _name_classes(total: Any, classes: list[Any] | None, num_classes: int) -> An
     return total.named(classes) if total is not None and known else total
 
 
-@singledispatch
-def _looks_at_rows(family: Any) -> bool:
-    """True if what the family counts depends on its first rows."""
-    del family
-    return False
-
-
-_looks_at_rows.register(Histogram, lambda family: family.edges is None)
-
-
-def _look_ahead(
+def _find_edges(
     model: Specification, blocks: Iterator[RowBlock], num_classes: int
 ) -> tuple[Specification, Iterator[RowBlock]]:
-    """The model prepared from the first rows, if it looks at rows, and all the blocks."""
-    if not any(_looks_at_rows(family) for family in model.families.values()):
+    """The model, with edges of bins from the first rows where a Histogram has none, and all the blocks."""
+    if not any(isinstance(family, Histogram) and family.edges is None for family in model.families.values()):
         return model, blocks
     first: list[RowBlock] = []
-    for block in blocks:
-        own = deepcopy((block.X, block.y, block.weight))  # the source may fill the same arrays again
-        first.append(block._replace(X=own[0], y=own[1], weight=own[2]))
-        if sum(len(block.y) for block in first) >= limits.EDGE_ROWS:
-            break
-    if first:
-        weighted = any(block.weight is not None for block in first)
-        parts = [(b.X, b.y, np.ones(len(b.y)) if weighted and b.weight is None else b.weight) for b in first]
+    while sum(len(block.y) for block in first) < limits.EDGE_ROWS and (block := next(blocks, None)) is not None:
+        first.append(deepcopy(block))  # the source may fill the same arrays again
+    parts = [(b.X, b.y, np.ones(len(b.y)) if b.weight is None else b.weight) for b in first]
+    if parts:
         with suppress(ValueError):  # the block that does not fit is refused by its name, when it is counted
             X, y, weight = jax.tree.map(lambda *arrays: stack_rows(*arrays)[: limits.EDGE_ROWS], *parts)
             families = label_rows(model, X, y, weight, num_classes).families
