@@ -117,6 +117,7 @@ PAIRED_ROWS = 2000  # enough to separate strong pairs from weak ones, in a fract
 PAUSE = 5.0  # seconds between the lines in a log, and the shortest time that is worth a forecast
 
 # What is shown
+SHOWN_TEXTS = 1000  # of a column, among which a unit is looked for
 MOST_SHOWN = 20  # features of an explanation, and columns of a file, by the command line
 MOST_LISTED = 12  # columns of the data of a comparison
 MOST_STRONGEST, MOST_WEAKEST = 10, 3  # columns by their dependence on the class

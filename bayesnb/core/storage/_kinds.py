@@ -17,8 +17,8 @@ HOMES = dict.fromkeys(
     ("ForestPosterior", "ForestStatistics", "StackedPosterior", "PairStatistics", "JointStatistics"),
     "bayesnb.learned.forests._saved_forests",
 ) | dict.fromkeys(
-    ("NaiveBayesClassifier", "estimator", "Schema", "BlocksSchema", "Column", "WordColumn", "Summary", "Texts",
-     "RowSample", "index", "arrow", "vectorizer"),
+    ("NaiveBayesClassifier", "estimator", "Schema", "BlocksSchema", "Reading", "Column", "WordColumn", "Summary",
+     "Texts", "RowSample", "index", "arrow", "vectorizer"),
     "bayesnb.tables.files.storage._saved_estimators",
 )  # fmt: skip
 """The modules that register what wings above add, by the names of types and of what files hold."""

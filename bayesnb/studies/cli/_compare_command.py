@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from bayesnb.compute.arrays import _limits as limits
-from bayesnb.studies.cli._options import override_option, report_errors, seed_option, target_option
+from bayesnb.studies.cli._options import override_option, reading_options, report_errors, seed_option, target_option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -85,6 +85,7 @@ def refuse_program(_: Any, option: click.Parameter, given: str | None) -> None:
     "determinacy, u65 and u80.",
 )  # fmt: skip
 @click.option("--rivals", is_flag=True, help="Add scikit-learn's logistic regression and random forest.")
+@reading_options
 @report_errors
 def compare(
     data: str,
@@ -99,6 +100,7 @@ def compare(
     nuts: bool | None,
     robustness: bool,
     rivals: bool,
+    reading: Any,
 ) -> None:
     """Compare MLE, MAP, full Bayes and its extensions on DATA at growing training sizes.
 
@@ -107,10 +109,10 @@ def compare(
     column; and the default of NaiveBayesClassifier, which sees numbers in three ways, learns a power of each, and
     averages with models in which columns depend on each other.
 
-    DATA is a CSV file with a header line (missing cells: empty, NA, nan or ?), a Parquet file, or one of iris, wine,
-    breast_cancer, digits. Zeros and ones become Bernoulli; text, and whole numbers with at most 10 values that occur
-    three times on average, Categorical; other numbers Normal. Columns that differ in every row, such as names and row
-    numbers, dates, and columns with one value are left out.
+    DATA is a CSV file with a header line (missing cells: empty, NA, nan, ? and more), a Parquet file, or one of iris,
+    wine, breast_cancer, digits. Zeros and ones become Bernoulli; text, and whole numbers with at most 10 values that
+    occur three times on average, Categorical; other numbers Normal. Columns that differ in every row, such as names and
+    row numbers, dates, and columns with one value are left out.
 
     It is `bayesnb experiment` for one table, with a longer report. Every cell is kept in DIR as soon as it has run.
     Ctrl-C, or a signal to terminate, ends the comparison with a report of the splits that are complete, and the same
@@ -128,11 +130,12 @@ def compare(
 
     from bayesnb.tables.files._description import make_table
     from bayesnb.tables.files.sources._paths import BUILT_IN, open_data
+    from bayesnb.tables.frames._values import READING
 
     screen, notes = console(), console(stderr=True)
     if data not in BUILT_IN and Path(data).is_file() and Path(data).stat().st_size > limits.LARGE_FILE_BYTES:
         notes.print(f"Reading {data} ...", markup=False)
-    table = make_table(open_data(data), target, dict(overrides))
+    table = make_table(open_data(data, READING.declare(reading)), target, dict(overrides))
 
     from bayesnb.core.results._pseudo_rows import require_categories
     from bayesnb.studies.comparison._data_sets import DataSet

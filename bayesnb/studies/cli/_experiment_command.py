@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from bayesnb.studies.cli._compare_command import console, ends_like_ctrl_c, goes_on, parse_parts, parse_sizes
-from bayesnb.studies.cli._options import load_program, report_errors, seed_option
+from bayesnb.studies.cli._options import load_program, reading_options, report_errors, seed_option
 
 
 def parse_groups(given: str) -> tuple[str, str]:
@@ -56,6 +57,7 @@ def parse_groups(given: str) -> tuple[str, str]:
     "--out", type=click.Path(path_type=Path), default=Path("bayesnb-report/experiment"), show_default=True,
     metavar="DIR", help="The folder of cells and report; run again, only cells that are not in it run.",
 )  # fmt: skip
+@reading_options
 @report_errors
 def experiment(
     data: tuple[str, ...],
@@ -72,6 +74,7 @@ def experiment(
     resplit: bool,
     seed: int,
     out: Path,
+    reading: Any,
 ) -> None:
     """Compare methods on several tables at growing training sizes, as nb.experiment does.
 
@@ -102,7 +105,18 @@ def experiment(
     try:
         with ends_like_ctrl_c():
             study = run(
-                list(data), chosen, sizes, splits, metrics, seed, dict(groups), timeout, out, design=design, s=s
+                list(data),
+                chosen,
+                sizes,
+                splits,
+                metrics,
+                seed,
+                dict(groups),
+                timeout,
+                out,
+                design=design,
+                s=s,
+                **reading,
             )
             written = write_study(study, out, first, rope)
     except KeyboardInterrupt:

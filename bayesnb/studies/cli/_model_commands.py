@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb.compute.arrays import _limits as limits
-from bayesnb.studies.cli._options import FILE, override_option, report_errors, seed_option, target_option
+from bayesnb.studies.cli._options import (
+    FILE,
+    override_option,
+    reading_options,
+    report_errors,
+    seed_option,
+    target_option,
+)
 
 if TYPE_CHECKING:
     from bayesnb.tables.files._description import Description
@@ -41,6 +48,7 @@ FIT_METHODS = ("default", "posterior", "map", "mle", "nuts", "empirical", "avera
     "bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial", "words", "character n-grams"
 )
 @seed_option
+@reading_options
 @report_errors
 def fit(
     data: str,
@@ -51,6 +59,7 @@ def fit(
     no_temper: bool,
     overrides: tuple[tuple[str, str], ...],
     seed: int,
+    reading: Any,
 ) -> None:
     """Fit a model to DATA and save it, with the names of columns, categories and classes.
 
@@ -72,6 +81,7 @@ def fit(
     from bayesnb.tables.files._progress import progress
     from bayesnb.tables.files.sources._paths import open_data
     from bayesnb.tables.frames._series import DataError
+    from bayesnb.tables.frames._values import READING
     from bayesnb.tables.sklearn._settings import require
 
     require(method, smoothing)
@@ -79,7 +89,7 @@ def fit(
     if not path.absolute().parent.is_dir():
         raise DataError(f"the model cannot be saved as '{path}': there is no folder '{path.absolute().parent}'")
     with progress(f"describing '{data}'", 1.0, wanted=True) as advance:
-        description = describe(open_data(data), target, dict(overrides), advance)
+        description = describe(open_data(data, READING.declare(reading)), target, dict(overrides), advance)
     _print_description(description)
     with _warnings(*description.warnings):
         params: dict[str, Any] = {"method": method, "smoothing": smoothing, "random_state": seed}
@@ -113,6 +123,7 @@ def fit(
     help="Add a column s_star: how many more rows, whatever they contain, it takes to change the prediction. For "
     "tables of categories; of a default fit it is that of the part without dependence.",
 )  # fmt: skip
+@reading_options
 @report_errors
 def predict(
     model: str,
@@ -122,6 +133,7 @@ def predict(
     costs: Path | None,
     keep: tuple[str, ...],
     robustness: bool,
+    reading: Any,
 ) -> None:
     """Predict the class of every row of DATA with MODEL, a file that `bayesnb fit` wrote.
 
@@ -153,7 +165,8 @@ def predict(
     if class_prior is not None:
         classifier = classifier.with_class_prior(_class_prior(class_prior, labels))
     with _warnings():
-        rows = predict_table(classifier, data, keep=keep, costs=table, to=out or sys.stdout, robustness=robustness)
+        how: Any = {"keep": keep, "costs": table, "to": out or sys.stdout, "robustness": robustness, **reading}
+        rows = predict_table(classifier, data, **how)
     click.echo(f"{rows:,} rows predicted" + (f" and written to {out}" if out else ""), err=True)
 
 

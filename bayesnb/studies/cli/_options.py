@@ -6,7 +6,7 @@ import functools
 import inspect
 import runpy
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -84,6 +84,24 @@ def override_option(*kinds: str) -> Callable[[Callable[..., None]], Callable[...
         help=f"Treat a column as {', '.join(kinds[:-1])} or {kinds[-1]}, or skip it; may be repeated. COLUMN may be a "
         "pattern such as 'pixel_*'.",
     )  # fmt: skip
+
+
+def reading_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Options of how cells are read, which the command takes as the dict ``reading``."""
+
+    @functools.wraps(command)
+    def run(na_values: Sequence[str], default_na: bool, decimal: str, thousands: str, sep: str, **others: Any) -> None:
+        reading = {"na_values": na_values or None, "keep_default_na": None if default_na else False}
+        reading |= {"decimal": decimal, "thousands": thousands, "sep": {"\\t": "\t", "tab": "\t"}.get(sep, sep)}
+        command(reading=reading, **others)
+
+    marks = {"decimal": "between a number and its decimals", "thousands": "between thousands", "sep": "between cells"}
+    for name, where in marks.items():
+        run = click.option(f"--{name}", metavar="MARK", help=f"The mark {where} in a CSV file.")(run)
+    run = click.option("--no-default-na", "default_na", flag_value=False, default=True, help="Only these are missing.")(
+        run
+    )
+    return click.option("--na-values", multiple=True, metavar="TEXT", help="A missing cell; may be repeated.")(run)
 
 
 seed_option = click.option(

@@ -24,7 +24,7 @@ from bayesnb.tables.files.sources._paths import BUILT_IN, as_pandas, of_frame, o
 from bayesnb.tables.files.sources._source import Source
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import Array, DataError, as_frame, closest
-from bayesnb.tables.frames._values import FLAGS
+from bayesnb.tables.frames._values import FLAGS, READING, Reading, ReadingOptions
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,10 +106,13 @@ def bayes_model(table: Table, *, laplace: bool = False, smoothing: float = 1.0) 
     return NaiveBayes(likelihoods, class_concentration=2.0 if laplace else 1.0, num_classes=len(table.classes))
 
 
-def read_sets(given: Any, seed: int, groups: Mapping[str, Any] | None = None) -> list[DataSet]:
+def read_sets(
+    given: Any, seed: int, groups: Mapping[str, Any] | None = None, reading: ReadingOptions | None = None
+) -> list[DataSet]:
     """The data sets that a user gives, by name, or by their own names if they are files.
 
-    ``groups`` has by set the group of each row, or the column that has it, which is then no feature.
+    ``groups`` has by set the group of each row, or the column that has it, which is then no feature; ``reading`` says
+    what texts mean.
 
     Raises:
         DataError: for a set that is none of the forms that ``experiment`` takes, or whose rows do not fit.
@@ -131,12 +134,13 @@ def read_sets(given: Any, seed: int, groups: Mapping[str, Any] | None = None) ->
     others = [name for name in groups if name not in given]
     if others:
         raise DataError(f"groups are by set, and there is no set '{others[0]}'{closest(others[0], given)}")
-    return [_read_set(str(name), one, seed, groups.get(name)) for name, one in given.items()]
+    declared = READING.declare(reading or {})
+    return [_read_set(str(name), one, seed, groups.get(name), declared) for name, one in given.items()]
 
 
-def _read_set(name: str, given: Any, seed: int, group: Any) -> DataSet:
+def _read_set(name: str, given: Any, seed: int, group: Any, reading: Reading) -> DataSet:
     if isinstance(given, str | Path):
-        return _of_file(name, str(given), seed, group)
+        return _of_file(name, str(given), seed, group, reading)
     if isinstance(given, tuple) and len(given) == 3 and isinstance(given[0], NaiveBayes):
         return _of_model(name, *given, seed, group)
     if not isinstance(given, tuple) or len(given) != 2:
@@ -171,7 +175,7 @@ def _read_set(name: str, given: Any, seed: int, group: Any) -> DataSet:
     labels = (
         pd.Series(y, plain.index) if y.dtype.kind in "iufb" else pd.Series(y.astype(str), plain.index, dtype=object)
     )
-    source = of_frame(name, plain.assign(**{target: labels}))
+    source = of_frame(name, plain.assign(**{target: labels})).read_as(reading)
     found = describe(source, target, {})
     given = X if frame is None else _as_others_take(source, found)[[*X]]
     group = None if group is None else group[places]
@@ -186,13 +190,13 @@ def _checked_groups(name: str, given: Any, y: Array) -> Array | None:
     return None if given is None else np.asarray(given)
 
 
-def _of_file(name: str, given: str, seed: int, group: Any) -> DataSet:
+def _of_file(name: str, given: str, seed: int, group: Any, reading: Reading) -> DataSet:
     """A file, with the column of classes after a colon, or a set of scikit-learn."""
     data, colon, target = given, "", ""
     if given not in BUILT_IN and not Path(given).exists():
         data, colon, target = given.rpartition(":")
         data = data if colon else given
-    source, column = open_data(data), [group] if isinstance(group, str) else []
+    source, column = open_data(data, reading), [group] if isinstance(group, str) else []
     found = describe(source, target if colon else None, dict.fromkeys(column, "skip"))
     rows = _as_others_take(source, found, column).drop(columns=found.target.name)
     table, group = read_table(found), rows.pop(group) if column else group

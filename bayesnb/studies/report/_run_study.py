@@ -12,7 +12,7 @@ from functools import reduce
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from bayesnb.studies.comparison._scored_cells import Place
 from bayesnb.studies.report._study import Experiment
 from bayesnb.tables.files._progress import progress
 from bayesnb.tables.frames._series import DataError, closest
+from bayesnb.tables.frames._values import ReadingOptions
 
 
 def experiment(
@@ -45,6 +46,7 @@ def experiment(
     *,
     design: str = CROSSED,
     s: float = 1.0,
+    **reading: Unpack[ReadingOptions],
 ) -> Experiment:
     """Every method on every set, at growing sizes of the training set, on the same random splits.
 
@@ -72,6 +74,7 @@ def experiment(
             are not in it run; so it may be stopped at any time.
         design: "resplit" draws test rows anew for each split.
         s: The pseudo-rows of sets of classes.
+        **reading: What texts in files and frames mean, as for ``fit_table``.
 
     Raises:
         DataError: for what is no set, method, size or metric, and for a folder of another study.
@@ -92,7 +95,7 @@ def experiment(
         raise DataError(
             f"design must be '{CROSSED}' or '{RESPLIT}', got {design!r}{closest(str(design), (CROSSED, RESPLIT))}"
         )
-    chosen, wanted, found = read_methods(methods), check_sizes(sizes), read_sets(sets, int(seed), groups)
+    chosen, wanted, found = read_methods(methods), check_sizes(sizes), read_sets(sets, int(seed), groups, reading)
     if groups and isinstance(splits, Forward):
         raise DataError("give groups= or splits=nb.forward(...), not both: rows in the order of time are not regrouped")
     if timeout is not None and not (is_number(timeout) and timeout > 0):

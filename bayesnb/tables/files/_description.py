@@ -25,7 +25,7 @@ from bayesnb.tables.files.sources._paths import keep
 from bayesnb.tables.files.sources._source import RowBatch, RowBlock, Source, StreamError, row_batch
 from bayesnb.tables.frames._choices import AUTO
 from bayesnb.tables.frames._columns import CODED, Column, in_order
-from bayesnb.tables.frames._inferred import on_command_line, warnings_of
+from bayesnb.tables.frames._inferred import of_lost_names, on_command_line, warnings_of
 from bayesnb.tables.frames._likelihoods import choose_columns, say_left_out
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import Array, DataError, are_missing, as_series, label
@@ -101,7 +101,7 @@ class Description(EncodedRows):
         frame, weight = row_batch(rows, 0, 0.0).frame, None
         if self.weight is not None:
             weight = require_weights(rows, self.weight)
-        y = self.target.encode(frame[self.target.name])
+        y = self.target.encode(frame[self.target.name], self.schema.reading)
         if (y < 0).any():
             self._refuse(self.target, frame)
         X = self.schema.encode(frame)
@@ -170,9 +170,9 @@ def decide(source: Source, asked: Asked, found: Mapping[str, Summary], how: Call
     summaries = {name: found.get(name) or Summary(name, 0, 0) for name in (*names, target)}
     labels = summaries[target]
     classes = _classes_of(labels, asked.weight)
-    schema = Schema(choose_columns(names, summaries, chosen), family)
+    schema = Schema(choose_columns(names, summaries, chosen), family, reading=asked.reading)
     inferred = [column for column in schema.columns if column.inferred]
-    warnings = (*source.warnings, *warnings_of(summaries, inferred, how))
+    warnings = (*source.warnings, *filter(None, [of_lost_names(labels)]), *warnings_of(summaries, inferred, how))
     if not schema.used:
         why = say_left_out(schema.columns) or f" but the target, '{target}'"
         raise DataError("; ".join((f"{source.title} has no column to learn from{why}", *warnings[:1])))

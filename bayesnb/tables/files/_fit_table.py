@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial, reduce
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,7 @@ from bayesnb.tables.files.sources._tables import open_table
 from bayesnb.tables.frames._choices import AUTO
 from bayesnb.tables.frames._inferred import in_python
 from bayesnb.tables.frames._series import Array, DataError, as_series
+from bayesnb.tables.frames._values import READING, ReadingOptions
 from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
 from bayesnb.tables.sklearn._kept_rows import KeptRows
 from bayesnb.tables.sklearn._settings import Plan, plan, require, require_dependence, require_temper
@@ -55,6 +56,7 @@ def fit_table(
     where: str | None = None,
     sample: Any = None,
     progress_bar: bool = True,
+    **reading: Unpack[ReadingOptions],
 ) -> NaiveBayesClassifier:
     """A classifier fitted to a table of any size, wherever its rows are.
 
@@ -83,6 +85,10 @@ def fit_table(
         sample: For an engine, rows in which edges of bins are found and powers are learned: any source. By default the
             engine gives up to 50,000 rows, the first ones of each class.
         progress_bar: Whether to show a progress bar on stderr if that is a terminal.
+        **reading: What texts mean, in the words of pandas: ``na_values``, a text or number or a list of them, stand for
+            missing cells beside those of docs/how_to/where_is_your_data.md, which ``keep_default_na=False`` leaves out;
+            ``decimal``, ``thousands`` and ``sep`` are the marks in numbers and between cells of CSV files. The model
+            remembers them for its predictions.
 
     Raises:
         ValueError: if the source, the target or another argument does not fit, naming the part and the row. A
@@ -98,8 +104,9 @@ def fit_table(
     require(method, smoothing)
     require_temper(temper, method)
     require_dependence(dependence, method, temper)
+    declared = READING.declare(reading)
     if isinstance(source, TableSchema):
-        if not (target is weight is None and likelihoods is AUTO):
+        if not (target is weight is None and likelihoods is AUTO and declared == READING):
             raise DataError("a schema has its target, likelihoods and weight, and no rows are read: leave these out")
         described = source.require(statistics)
     elif where is not None:
@@ -107,7 +114,7 @@ def fit_table(
             raise DataError(
                 f"where is 'engine' or None, got {where!r}; in an engine there are no statistics and no dependence"
             )
-        found, queries = describe_query(source, target, likelihoods, weight, sample)
+        found, queries = describe_query(source, target, likelihoods, weight, sample, declared)
         described, statistics = found.description, count_query(found, queries)
         if dependence is None and method == "default" and temper is None:
             warn("engines do not count pairs of columns, so dependence between them is not learned: dependence=False")
@@ -117,7 +124,7 @@ def fit_table(
     elif statistics is not None:
         raise DataError("statistics go with a schema, nb.fit_table(schema, statistics=...), and this source is none")
     else:
-        opened = open_table(source)
+        opened = open_table(source, declared)
         with progress(f"describing {opened.title}", 1.0, wanted=progress_bar) as advance:
             counted = weight is None and not (temper or (method == "default" and temper is None))
             described = describe(opened, target, likelihoods, advance, in_python, weight, counted=counted)
@@ -178,7 +185,7 @@ def _count_values(described: Description, model: NaiveBayes) -> ModelStatistics:
     """The statistics of the rows, from what was counted when they were described."""
     counts: Any = described.counts
     blocks = {name: count_block(model.families[name], counts, some) for name, some in described.schema.blocks.items()}
-    codes = described.target.encode(as_series(pa.array([*counts.rows])))
+    codes = described.target.encode(as_series(pa.array([*counts.rows])), described.schema.reading)
     places = places_of(range(len(described.classes)), codes.tolist())
     return ModelStatistics(counts.class_counts(), blocks).spread_classes(places)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
+from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, Unpack
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -28,6 +29,7 @@ from bayesnb.tables.files.sources._source import RowBatch, Source, at_row, read_
 from bayesnb.tables.files.sources._tables import open_table
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import DataError, closest, label, listing, plain_text
+from bayesnb.tables.frames._values import ReadingOptions
 from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
 from bayesnb.tables.sklearn._settings import costs_by_label
 
@@ -42,6 +44,7 @@ def predict_table(
     where: str | None = None,
     robustness: bool = False,
     progress_bar: bool = True,
+    **reading: Unpack[ReadingOptions],
 ) -> Any:
     """The predictions for all rows of a table of any size, as `bayesnb predict` writes them, in constant memory.
 
@@ -63,6 +66,7 @@ def predict_table(
         robustness: Whether a column `s_star` says how many pseudo-rows of any content would change each prediction:
             ``clf.robustness``, for tables of categories.
         progress_bar: Whether to show a progress bar on stderr if that is a terminal.
+        **reading: As for ``fit_table``, in place of what was given there.
 
     Returns:
         The number of rows if they were written; otherwise a frame of the library of a ``source`` that is a frame, or a
@@ -83,6 +87,7 @@ def predict_table(
         1   8       lily     0.90     0.10
     """
     schema = _schema(classifier)
+    schema = replace(schema, reading=schema.reading.declare(reading))
     classifier.require_prior_of_fit()
     if where not in (None, "here"):
         raise DataError(
@@ -95,7 +100,7 @@ def predict_table(
     if robustness and table is not None:
         raise DataError("s_star is of the most probable class, not of the decision of least cost: give one of the two")
     taken = {field.name for field in own}
-    rows = open_table(source)
+    rows = open_table(source, schema.reading)
     if isinstance(to, str | os.PathLike) and os.path.realpath(to) == os.path.realpath(rows.data):
         raise DataError(f"'{to}' holds the rows, and would be overwritten: write the predictions to another file")
     copied = _kept(keep, rows.names, rows.title, taken)
@@ -111,7 +116,9 @@ def predict_table(
             X = encode(slice(None))
         proba = np.asarray(classifier.fit_.predict_proba(X))
         best = proba.argmax(axis=1) if table is None else np.asarray(decide(proba, table).labels)
-        cells = [plain_text(batch.rows[field.name]).cast(field.type) for field in fields]
+        own = {name: batch.rows[name] for name in copied}
+        own |= {name: batch.given[name] for name in copied if batch.given and name in batch.given.schema.names}
+        cells = [plain_text(own[field.name]).cast(field.type) for field in fields]
         numbers = [*proba.T, *([own_s_star(classifier.fit_, X)] if robustness else [])]
         arrays = [*cells, labels.take(pa.array(best)), *(pa.array(p, pa.float64()) for p in numbers)]
         return pa.RecordBatch.from_arrays(arrays, schema=columns)
@@ -119,9 +126,9 @@ def predict_table(
     found: list[pa.RecordBatch] = []
     num_rows = 0
     writer = nullcontext(found.append) if to is None else table_file(to, columns)
-    reading = closing(_read(schema, rows, copied))
+    blocks = closing(_read(schema, rows, copied))
     show = progress(f"predicting {rows.title}", 1.0, wanted=progress_bar)
-    with show as advance, writer as write, reading as batches:
+    with show as advance, writer as write, blocks as batches:
         for batch in batches:
             write(predict(batch))
             num_rows += batch.rows.num_rows
@@ -217,7 +224,7 @@ def row_of(classifier: NaiveBayesClassifier, data: str, row: int) -> pd.DataFram
         DataError: if the file has no such row, or lacks columns of the fit.
     """
     schema, before = _schema(classifier), 0
-    for batch in _read(schema, open_data(data)):
+    for batch in _read(schema, open_data(data, schema.reading)):
         if row <= before + batch.rows.num_rows:
             return as_pandas(batch)[row - before - 1 : row - before].reindex(columns=schema.names)
         before += batch.rows.num_rows

@@ -27,6 +27,7 @@ from bayesnb.tables.frames._columns import SKIP
 from bayesnb.tables.frames._series import Array, DataError, as_series, numbers, sort_of
 from bayesnb.tables.frames._summaries import Summary, summarise_column
 from bayesnb.tables.frames._texts import factorise
+from bayesnb.tables.frames._values import READING, Reading
 
 MISSING = np.uint64(0x2545F4914F6CDD1D)
 """The hash of a missing cell of any type."""
@@ -107,12 +108,13 @@ def _plain(cells: Any) -> tuple[pa.Array, Array]:
 
 
 class Asked(NamedTuple):
-    """What the user has asked for: the columns beside target and weight, and the likelihoods as given."""
+    """What the user has asked for: the columns beside target and weight, the likelihoods as given, and the reading."""
 
     names: Sequence[str]
     target: str
     weight: str | None
     likelihoods: Any
+    reading: Reading = READING
 
     @property
     def chosen(self) -> Mapping[str, Any]:
@@ -130,7 +132,7 @@ def ask(source: Source, target: str | None, likelihoods: Any, weight: str | None
     if isinstance(likelihoods, Mapping) and target in likelihoods:
         raise DataError(f"column '{target}' is the target, so it has no kind to choose")
     names = [name for name in source.names if name not in (target, weight)]
-    return Asked(names, target, weight, likelihoods)
+    return Asked(names, target, weight, likelihoods, source.reading)
 
 
 def summarise_source(
@@ -219,7 +221,8 @@ def _summarise_batch(
         rows, of = (batch, (0, 1)) if name == asked.target else (labelled, classes)
         how: dict[str, Any] = {"inferred": name in asked.names and name not in chosen, "classes": of}
         how["weight"] = None if asked.weight is None else require_weights(rows.rows, asked.weight)
-        found[name] = summarise_column(rows.frame[name], rows.place, chosen=chosen.get(name), **how)
+        own = summarise_column(rows.frame[name], rows.place, chosen=chosen.get(name), missing=(), **how)
+        found[name] = replace(own, lost=batch.lost.get(name, 0))
     return found
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from io import BytesIO
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from bayesnb.tables.frames._choices import AUTO
 from bayesnb.tables.frames._inferred import in_python
 from bayesnb.tables.frames._series import DataError, listing
 from bayesnb.tables.frames._summaries import Summary
+from bayesnb.tables.frames._values import READING, ReadingOptions
 from bayesnb.tables.sklearn._settings import specification
 
 KIND, VERSION = "bayesnb schema", 1
@@ -118,7 +119,9 @@ class TableSchema:
         Raises:
             ValueError: naming the row, for a class or a category that the schema does not have.
         """
-        described = replace(self.description, source=open_table(part), weight=self.asked.weight, key=self.key)
+        described = replace(
+            self.description, source=open_table(part, self.asked.reading), weight=self.asked.weight, key=self.key
+        )
         how: dict[str, Any] = {"progress_bar": progress_bar, "none": self.no_rows}
         found = count(self.model, described, num_classes=len(described.classes), **how)
         return replace(found.named(described.classes), schema=self.key)
@@ -197,6 +200,7 @@ def describe_table(
     weight: str | None = None,
     *,
     progress_bar: bool = True,
+    **reading: Unpack[ReadingOptions],
 ) -> TableSchema:
     """The schema of a table, or of a part of it that lies anywhere; one pass over its rows.
 
@@ -206,6 +210,7 @@ def describe_table(
 
     Args:
         source, target, likelihoods, weight, progress_bar: As for ``nb.fit_table``; a part may have no rows.
+        **reading: As for ``nb.fit_table``.
 
     Raises:
         ValueError: if the source, the target or a likelihood does not fit.
@@ -219,7 +224,7 @@ def describe_table(
         >>> nb.fit_table(schema, statistics=total).class_count_.tolist()
         [2.0, 2.0]
     """
-    opened = open_table(source)
+    opened = open_table(source, READING.declare(reading))
     asked = ask(opened, target, likelihoods, weight)
     with progress(f"describing {opened.title}", 1.0, wanted=progress_bar) as advance:
         found, _, sample, _ = summarise_source(opened, asked, advance, sampled=True)

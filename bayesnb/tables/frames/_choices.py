@@ -16,6 +16,7 @@ from bayesnb.core.families._views import require_no_view
 from bayesnb.tables.frames._columns import BLOCKS, KINDS, SKIP, SPARSE
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import DataError, Frame, are_missing, closest, to_plain
+from bayesnb.tables.frames._values import MISSING
 from bayesnb.tables.frames._words import WORDS, vectorizer_of
 
 AUTO = "auto"
@@ -207,5 +208,5 @@ def _by_name(missing: Mapping[Any, Any], schema: Schema) -> dict[str, Any]:
 
 def _some_missing(X: Any, position: int) -> bool:
     if isinstance(X, Frame):
-        return bool(are_missing(to_plain(X[X.columns[position]])).any())
+        return bool(are_missing(to_plain(X[X.columns[position]]), MISSING).any())
     return bool(np.isnan(X[:, position]).any())

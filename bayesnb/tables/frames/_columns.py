@@ -20,8 +20,11 @@ from bayesnb.compute.arrays._cells import LARGEST_CELL
 from bayesnb.compute.arrays._user_warnings import warn
 from bayesnb.tables.frames._values import (
     FLAGS,
+    READING,
     Array,
     DataError,
+    Reading,
+    cure,
     is_meant_as_number,
     label,
     listing,
@@ -111,8 +114,8 @@ class Column:
         """The names of its columns in the block."""
         return (f"{self.name} is missing" if self.kind == "missing" else self.name,)
 
-    def encode(self, given: Any) -> Array:
-        """Cells [N], a series of any library, as the array that the likelihood takes.
+    def encode(self, given: Any, reading: Reading = READING) -> Array:
+        """Cells [N], a series of any library, as the array that the likelihood takes; ``reading`` says which are there.
 
         Returns:
             [N]: 0, 1 or NaN (`bernoulli`), codes with -1 for missing (`categorical`), else numbers or NaN. A value
@@ -124,15 +127,15 @@ class Column:
         """
         from bayesnb.tables.frames import _series as series
 
-        cells = series.as_series(given, coded=self.text is True)
+        cells = series.as_series(given, coded=self.text is True, missing=reading.missing)
         if self.kind == "missing":
-            return series.are_missing(cells).astype(np.float64)
+            return series.are_missing(cells, reading.missing).astype(np.float64)
         if self.text is None:
             return self._missing(len(cells))
         try:
-            positions, found = self._values(cells)
+            positions, found = self._values(cells, reading)
         except DataError:
-            if series.are_missing(cells).all():  # then a column of any type will do
+            if series.are_missing(cells, reading.missing).all():  # then a column of any type will do
                 return self._missing(len(cells))
             raise
         if self.kind not in CODED:
@@ -145,7 +148,7 @@ class Column:
         codes = codes if positions is None else codes[positions]
         return np.where(codes < 0, np.nan, codes) if self.kind == "bernoulli" else codes
 
-    def _values(self, cells: Any) -> tuple[Any, Any]:
+    def _values(self, cells: Any, reading: Reading) -> tuple[Any, Any]:
         """The position of each cell of a series among some values, -1 if it is missing, and the values.
 
         The position is None if the values are the cells themselves: numbers, as integers where their codes will be
@@ -161,16 +164,19 @@ class Column:
                     f"column '{self.name}' holds numbers, and the model was fitted to text in it: convert them to text"
                 )
             whole = series.whole_numbers(cells) if self.kind in CODED else None
-            return None, self.check(series.numbers(cells) if whole is None else whole)
+            found = series.numbers(cells) if whole is None else whole
+            if reading.numbers:
+                found = np.where(np.isin(found, reading.numbers), np.nan, found)
+            return None, self.check(found)
         if self.text:
-            return encoded(cells)
+            return encoded(cells, reading.missing)
         if sort == "nothing":
             return np.full(len(cells), -1), np.array([np.nan])
         if cells.dtype in DATES:
             raise DataError(
                 f"column '{self.name}' holds {cells.dtype}, and the model was fitted to numbers: {series.NO_DATES}"
             )
-        positions, texts = factorise(cells)
+        positions, texts = factorise(cells, reading.missing)
         names = texts.to_pylist()
         if {*names} <= {*FLAGS.values()}:
             return positions, np.array([*(name == FLAGS["true"] for name in names), np.nan])
@@ -180,7 +186,7 @@ class Column:
         if odd is None:
             what, why = "numbers that are written as text", ": convert them to numbers"
         else:
-            what, why = f"text, '{odd}'", f"; '{odd}' {why_text(odd)}" if is_meant_as_number(odd) else ""
+            what, why = f"text, '{odd}'", (f"; '{odd}' {why_text(odd)}" if is_meant_as_number(odd) else "") + cure(odd)
         fitted = "true and false" if flags else "numbers"
         raise DataError(f"column '{self.name}' holds {what}, and the model was fitted to {fitted} in it{why}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -16,7 +17,15 @@ from bayesnb.tables.frames._columns import SKIP, Column, Kind
 from bayesnb.tables.frames._series import DataError
 from bayesnb.tables.frames._summaries import Summary, summarise_column
 from bayesnb.tables.frames._texts import first_alike
-from bayesnb.tables.frames._values import is_meant_as_number, listing, why_text
+from bayesnb.tables.frames._values import (
+    CODES,
+    cure,
+    is_meant_as_number,
+    listing,
+    reads_as_number,
+    unit_of,
+    why_text,
+)
 
 NOTHING = "nothing in it"
 ONE_VALUE = "one value only"
@@ -168,7 +177,9 @@ def warnings_of(columns: Mapping[str, Summary], choices: Sequence[Column], how: 
         choices: The columns, each with its likelihood.
         how: What to write to choose another likelihood: ``in_python`` or ``on_command_line``.
     """
+    said = (of_lost_names, _of_units, _of_codes)
     found = [*filter(None, (_of_numbers_as_text(columns[choice.name]) for choice in choices))]
+    found += filter(None, (say(columns[choice.name]) for say in said for choice in choices))
     found += filter(None, (_of_similar(columns[choice.name]) for choice in choices if choice.kind == "categorical"))
     for reason in (NOTHING, ONE_VALUE, IDENTIFIERS, TOO_MANY, ROW_NUMBERS, ALL_DATES):
         names = [choice.name for choice in choices if choice.reason == reason]
@@ -184,11 +195,55 @@ def warnings_of(columns: Mapping[str, Summary], choices: Sequence[Column], how: 
 
 def _of_numbers_as_text(column: Summary) -> str:
     """A warning if most of a column's texts are numbers, and a few are not (`N/A`, `1,5`, `unknown`)."""
-    if column.odd is None or 2 * column.num_numbers < column.num_cells:
+    if column.odd is None or 2 * column.num_numbers < column.num_cells or _of_units(column):
         return ""
     cell, place = column.odd
     why = f", which {why_text(cell)}" if is_meant_as_number(cell) else ""
-    return f"column '{column.name}' is read as text because of '{cell}' {place}{why}"
+    return f"column '{column.name}' is read as text because of '{cell}' {place}{why}{cure(cell)}"
+
+
+def of_lost_names(column: Summary) -> str:
+    """A sentence if more than one cell in twenty of a column of text is missing, though it may be a name."""
+    if not column.text or 20 * column.lost <= column.num_cells + column.missing:
+        return ""
+    return (
+        f"column '{column.name}' has {column.lost:,} cells that say NA or None, which are missing cells: if they are "
+        "names, read the table with keep_default_na=False (--no-default-na)"
+    )
+
+
+def _of_units(column: Summary) -> str:
+    """A sentence if most of a column's texts are numbers with one unit."""
+    texts = [*column.values[: limits.SHOWN_TEXTS].tolist()] if column.text and column.values is not None else []
+    units = Counter(filter(None, map(unit_of, texts)))
+    unit, times = max(units.items(), key=lambda pair: pair[1], default=("", 0))
+    if times < 3 or 2 * (times + sum(map(reads_as_number, texts))) <= len(texts):
+        return ""
+    cell = next(text for text in texts if unit_of(text) == unit)
+    if unit == "'":
+        return (
+            f"column '{column.name}' is read as text because its thousands are apart, as in \"{cell}\": read the file "
+            'with thousands="\'" (--thousands "\'")'
+        )
+    return (
+        f"column '{column.name}' is read as text because its numbers have the unit '{unit}', as in '{cell}': to learn "
+        "from them as numbers, take the unit out of the cells"
+    )
+
+
+def _of_codes(column: Summary) -> str:
+    """A hint if the smallest or largest number looks like the code of a missing cell, such as -999."""
+    low, high = column.inner
+    code = next((end for end in column.span if end in CODES), None)
+    if column.text or code is None or low > high:
+        return ""
+    if not (code < 0 <= low or max(low - code, code - high) > high - low):
+        return ""
+    place = f" {column.largest[1]}" if column.largest[0] == code else ""
+    return (
+        f"column '{column.name}' holds {code:g}{place}, far outside its other numbers, {low:g} to {high:g}: if it "
+        f"stands for a missing cell, write NaN, or read the table with na_values=[{code:g}] (--na-values)"
+    )
 
 
 def _of_similar(column: Summary) -> str:

@@ -22,7 +22,7 @@ from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import NO_DATES, Array, DataError, Frame, listing
 from bayesnb.tables.frames._summaries import Summary, summarise_column
 from bayesnb.tables.frames._texts import as_texts, order_of
-from bayesnb.tables.frames._values import FLAGS, why_text
+from bayesnb.tables.frames._values import FLAGS, READING, why_text
 from bayesnb.tables.frames._words import WordColumn, require_text, vectorizer_of
 
 CHOSEN = "numeric_chosen"
@@ -62,7 +62,9 @@ def schema_of(
     family = likelihoods if isinstance(likelihoods, Family) else None
     chosen = choices.choose_kinds("normal" if family else likelihoods, X.columns)
     used = [name for name in X.columns if chosen.get(name) != SKIP]
-    found = {name: summarise_column(X[name], chosen=chosen.get(name), weight=weight) for name in used}
+    reading = READING if before is None else before.reading
+    how: dict[str, Any] = {"weight": weight, "missing": reading.missing}
+    found = {name: summarise_column(X[name], chosen=chosen.get(name), **how) for name in used}
     if family is not None:
         for summary in found.values():
             describe_column(summary, family, "x")  # refuses text in the family's name
@@ -81,7 +83,7 @@ def schema_of(
         _warn_of_other_kinds([column for column in columns if seen and column.name not in told], found)
     if all(column.kind == SKIP for column in columns):
         raise DataError(f"the data frame has no column to learn from{say_left_out(columns)}")
-    return Schema(columns, family), {name: summary.light for name, summary in found.items()}
+    return Schema(columns, family, reading=reading), {name: summary.light for name, summary in found.items()}
 
 
 def choose_columns(names: Sequence[str], summaries: Summaries, chosen: Chosen) -> tuple[Column, ...]:

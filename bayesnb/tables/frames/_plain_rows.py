@@ -11,7 +11,7 @@ import numpy as np
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._cells import LARGEST_CELL
 from bayesnb.tables.frames._columns import CODED, Column
-from bayesnb.tables.frames._values import FLAGS, DataError
+from bayesnb.tables.frames._values import FLAGS, READING, DataError, Reading
 
 TEXTS, BOOLEANS = {str}, {bool, np.bool_}
 NUMBERS = {int, float, np.int64, np.float64}
@@ -24,8 +24,10 @@ class PlainRows:
     ``single`` says that the only block is given as an array instead of a dict by block.
     """
 
-    def __init__(self, names: list[str], blocks: Mapping[str, Sequence[Column]], single: bool) -> None:
-        self.names, self.blocks, self.single = names, blocks, single
+    def __init__(
+        self, names: list[str], blocks: Mapping[str, Sequence[Column]], single: bool, reading: Reading = READING
+    ) -> None:
+        self.names, self.blocks, self.single, self._reading = names, blocks, single, reading
         columns = [column for some in blocks.values() for column in some]
         self._names, self._used = {*names}, {column.name for column in columns}
         self._texts = {column.name for column in columns if column.text}
@@ -37,7 +39,7 @@ class PlainRows:
             return None
         arrays = {}
         for block, columns in self.blocks.items():
-            encoded = [_encode_plain(column, cells[column.name]) for column in columns]
+            encoded = [_encode_plain(column, cells[column.name], self._reading) for column in columns]
             if any(column is None for column in encoded):
                 return None
             kind = columns[0].kind
@@ -70,14 +72,12 @@ class PlainRows:
         return dict(zip(self.names, columns, strict=True)), single
 
 
-def _encode_plain(column: Column, cells: list[Any]) -> list[float] | None:
+def _encode_plain(column: Column, cells: list[Any], reading: Reading) -> list[float] | None:
     """The cells as ``Column.encode`` gives them, but numbers are not checked; None if one is not plain."""
     if column.text is None:
         return [column.missing_code] * len(cells)
-    # None, NaN or pandas' NA, of which no comparison is true or false
-    missing = [
-        cell is None or (isinstance(cell, float) and cell != cell) or type(cell).__name__ == "NAType" for cell in cells
-    ]
+    # pandas' NA first, of which no comparison is true or false
+    missing = [type(cell).__name__ == "NAType" or reading.is_missing(cell) for cell in cells]
     types = {type(cell) for cell, absent in zip(cells, missing, strict=True) if not absent}
     if column.kind == "missing":
         return [float(absent) for absent in missing] if types <= TEXTS | NUMBERS | BOOLEANS else None

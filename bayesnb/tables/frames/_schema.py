@@ -24,6 +24,7 @@ from bayesnb.core.rows._sufficient_statistics import ModelStatistics, sufficient
 from bayesnb.tables.frames._columns import BLOCKS, MISSING, SKIP, SPARSE, Column, Kind
 from bayesnb.tables.frames._plain_rows import PlainRows
 from bayesnb.tables.frames._series import Array, DataError, Frame, closest, label, listing
+from bayesnb.tables.frames._values import READING, Reading
 
 Likelihoods = Family | dict[str, Family]
 
@@ -40,6 +41,7 @@ class Schema:
         informative: The positions of the columns whose missing cells are a feature of their own.
         named: Whether the rows are data frames, whose columns have names.
         prefix: What the names of its blocks begin with, if the rows are one of several blocks.
+        reading: How cells are read, and which are missing.
     """
 
     columns: tuple[Column, ...]
@@ -47,6 +49,7 @@ class Schema:
     informative: tuple[int, ...] = ()
     named: bool = True
     prefix: str = ""
+    reading: Reading = READING
 
     @property
     def width(self) -> int:
@@ -136,7 +139,7 @@ class Schema:
     @cached_property
     def plain(self) -> PlainRows:
         """The encoder of few rows of frames, or of dicts."""
-        return PlainRows(self.names, self.blocks, self.single)
+        return PlainRows(self.names, self.blocks, self.single, self.reading)
 
     def likelihoods(self, smoothing: float, *, laplace: bool) -> Likelihoods:
         """The families of the blocks, or that of the single one.
@@ -180,7 +183,7 @@ class Schema:
         if not self.named:
             return self._encode_array(X)
         self.require(X.columns)
-        arrays = {block: encode_columns(columns, X) for block, columns in self.blocks.items()}
+        arrays = {block: encode_columns(columns, X, self.reading) for block, columns in self.blocks.items()}
         return arrays["x"] if self.single else arrays
 
     def count(self, model: NaiveBayes, X: Any, codes: Array, weight: Array | None) -> tuple[Self, ModelStatistics]:
@@ -271,9 +274,9 @@ def _without_others(X: Array, columns: Sequence[int]) -> Array:
     return np.where(others, np.nan, X)
 
 
-def encode_columns(columns: Sequence[Column], frame: Frame) -> Array:
+def encode_columns(columns: Sequence[Column], frame: Frame, reading: Reading = READING) -> Array:
     """The columns of one block as an array [N, D], each as ``Column.encode`` gives it; words as a sparse matrix."""
-    encoded = [column.encode(frame.get_column(column.name)) for column in columns]
+    encoded = [column.encode(frame.get_column(column.name), reading) for column in columns]
     return encoded[0] if columns[0].kind == "words" else np.stack(encoded, axis=1)
 
 

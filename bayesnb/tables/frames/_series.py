@@ -5,6 +5,7 @@ A column is numbers (booleans are 0 and 1; missing is NaN) or text (missing is N
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -15,8 +16,8 @@ from narwhals.exceptions import DuplicateError
 
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._memory import require_computed
-from bayesnb.tables.frames._texts import DATES, as_texts, factorise, in_one_spelling, is_text
-from bayesnb.tables.frames._values import Array, DataError
+from bayesnb.tables.frames._texts import DATES, as_texts, encoded, factorise, in_one_spelling, is_text
+from bayesnb.tables.frames._values import MISSING, Array, DataError
 from bayesnb.tables.frames._values import closest as closest
 from bayesnb.tables.frames._values import label as label
 from bayesnb.tables.frames._values import listing as listing
@@ -78,10 +79,10 @@ def _named_by_text(frame: Frame) -> bool:
     return {*map(type, frame.columns)} <= {str}
 
 
-def as_series(given: Any, *, coded: bool = False) -> nw.Series[Any]:
-    """A series of any library, or an array of Arrow, in the type of its values; ``coded`` as for ``to_plain``."""
+def as_series(given: Any, *, coded: bool = False, missing: Collection[str] = MISSING) -> nw.Series[Any]:
+    """A series of any library, or an array of Arrow, in the type of its values; other arguments as for ``to_plain``."""
     given = pa.chunked_array([given]) if isinstance(given, pa.Array) else given
-    return to_plain(nw.from_native(given, series_only=True), coded=coded)
+    return to_plain(nw.from_native(given, series_only=True), coded=coded, missing=missing)
 
 
 def sort_of(cells: nw.Series[Any]) -> Sort:
@@ -111,16 +112,18 @@ def sort_of(cells: nw.Series[Any]) -> Sort:
     )
 
 
-def are_missing(cells: nw.Series[Any]) -> Array:
-    """Whether each cell [N] is missing: null, NaN or None."""
+def are_missing(cells: nw.Series[Any], missing: Collection[str] = ()) -> Array:
+    """Whether each cell [N] is missing: null, NaN, None, or one of these texts."""
+    if missing and cells.dtype in (nw.String, *WITH_CATEGORIES):
+        return encoded(cells, missing)[0] < 0
     return np.isnan(numbers(cells)) if cells.dtype.is_float() else np.asarray(cells.is_null().to_numpy(), bool)
 
 
-def to_plain(cells: nw.Series[Any], *, coded: bool = False) -> nw.Series[Any]:
+def to_plain(cells: nw.Series[Any], *, coded: bool = False, missing: Collection[str] = MISSING) -> nw.Series[Any]:
     """The column in the type of its values if pandas stores it as objects, or as categories; others unchanged.
 
     Categories that are text stay categories; if ``coded`` all do. A dictionary of Arrow in pandas becomes Arrow's.
-    Sparse, long and byte-swapped numbers become numpy's.
+    Sparse, long and byte-swapped numbers become numpy's. Among objects that are not text the texts of ``missing`` are.
     """
     dtype = cells.dtype  # which takes pandas long to tell
     if dtype in WITH_CATEGORIES:
@@ -135,7 +138,12 @@ def to_plain(cells: nw.Series[Any], *, coded: bool = False) -> nw.Series[Any]:
         return nw.from_native(native.astype(_plain_dtype(native.dtype)), series_only=True)
     if dtype != nw.Object or not hasattr(cells.to_native(), "convert_dtypes") or cells.is_null().all():
         return cells
-    return nw.from_native(cells.to_native().convert_dtypes(), series_only=True)
+    native = cells.to_native()
+    found = native.convert_dtypes()
+    if found.dtype == object:
+        gone = [isinstance(cell, str) and cell.strip() in missing for cell in native]
+        found = native.mask(gone).convert_dtypes() if any(gone) else found
+    return nw.from_native(found, series_only=True)
 
 
 def _plain_dtype(given: Any) -> Any:
@@ -157,12 +165,12 @@ def plain_text(column: Any) -> Any:
     return column.cast(pa.large_string()) if pa.types.is_string_view(column.type) else column
 
 
-def to_arrow(frame: Frame) -> pa.Table:
+def to_arrow(frame: Frame, missing: Collection[str] = MISSING) -> pa.Table:
     """The frame as a table of Arrow; DataError for a column of a type that Arrow does not have."""
     try:
         return frame.to_arrow()
     except (pa.ArrowException, TypeError):
-        plain = [to_plain(frame[name]) for name in frame.columns]
+        plain = [to_plain(frame[name], missing=missing) for name in frame.columns]
         for column in plain:
             sort_of(column)
         return frame.with_columns(*plain).to_arrow()

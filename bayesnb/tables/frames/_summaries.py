@@ -5,7 +5,7 @@ Summaries can be merged, so one pass over its blocks describes a table larger th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.tables.frames import _series as series
-from bayesnb.tables.frames._texts import DATES, Texts, are_numbers, encoded
-from bayesnb.tables.frames._values import FLAGS, Array
+from bayesnb.tables.frames._texts import DATES, Texts, are_among, are_numbers, encoded
+from bayesnb.tables.frames._values import CODES, FLAGS, MAYBE_NAMES, MISSING, Array
 from bayesnb.tables.frames._words import vectorizer_of, vocabulary_of
 
 
@@ -43,6 +43,8 @@ class Summary:
         words: The words of a column that is read as words.
         most: How many distinct values are kept: ``limits.MOST_VALUES``, unless the column is chosen to be categorical.
         extra: What weights add to the number of cells: a cell of weight 3 is three cells, one of weight .5 is one.
+        lost: How many of the missing cells are texts that may be names: NA and None.
+        inner: The span of the numbers that are no code of a missing cell, such as -999.
     """
 
     name: str
@@ -61,6 +63,8 @@ class Summary:
     words: frozenset[str] | None = None
     most: float = inf
     extra: float = 0.0
+    lost: int = 0
+    inner: tuple[float, float] = (np.inf, -np.inf)
 
     @property
     def times(self) -> float:
@@ -105,7 +109,7 @@ class Summary:
         """The summary of the cells of both; both must be text, or both numbers."""
         if not self.num_cells or not other.num_cells:
             some, none = (self, other) if self.num_cells else (other, self)
-            return replace(some, missing=some.missing + none.missing)
+            return replace(some, missing=some.missing + none.missing, lost=some.lost + none.lost)
         texts = both = None
         if self.texts is not None and other.texts is not None:
             texts = self.texts.join(other.texts)
@@ -118,11 +122,13 @@ class Summary:
             num_cells=self.num_cells + other.num_cells,
             missing=self.missing + other.missing,
             extra=self.extra + other.extra,
+            lost=self.lost + other.lost,
             numbers=both,
             texts=texts,
             declared=tuple(dict.fromkeys((*self.declared, *other.declared))),
             whole=self.whole and other.whole,
             span=(min(self.span[0], other.span[0]), max(self.span[1], other.span[1])),
+            inner=(min(self.inner[0], other.inner[0]), max(self.inner[1], other.inner[1])),
             largest=max(self.largest, other.largest, key=lambda pair: abs(pair[0])),
             odd=self.odd or other.odd,
             typed=self.typed and other.typed,
@@ -141,6 +147,7 @@ def summarise_column(
     chosen: Any = None,
     classes: tuple[Array | int, int] = (0, 1),
     weight: Array | None = None,
+    missing: Collection[str] = MISSING,
 ) -> Summary:
     """The summary of a column.
 
@@ -151,16 +158,17 @@ def summarise_column(
         chosen: The likelihood that the user has chosen: all values of a categorical column are kept.
         classes: The class of each row and their number, by which texts are counted.
         weight: The weight of each row [N].
+        missing: Texts of missing cells.
 
     Raises:
         DataError: for a type that no likelihood takes, and for whole numbers that floating point would round.
     """
     if weight is not None:
-        found = summarise_column(given, place, inferred=inferred, chosen=chosen, classes=classes)
+        found = summarise_column(given, place, inferred=inferred, chosen=chosen, classes=classes, missing=missing)
         with np.errstate(over="ignore"):  # weights that are too large are refused where rows are counted
-            extra = float(np.maximum(weight - 1.0, 0.0)[~series.are_missing(given)].sum())
+            extra = float(np.maximum(weight - 1.0, 0.0)[~series.are_missing(given, missing)].sum())
         return replace(found, extra=extra, repeated=found.repeated or extra > 0)
-    given = series.to_plain(given, coded=True)
+    given = series.to_plain(given, coded=True, missing=missing)
     cells = series.to_plain(given) if given.dtype in series.WITH_CATEGORIES else given
     sort = series.sort_of(cells)
     vectorizer, most = vectorizer_of(chosen), inf if chosen == "categorical" else limits.MOST_VALUES
@@ -169,25 +177,30 @@ def summarise_column(
     if sort not in ("text", "flag"):
         declared = tuple(series.declared_categories(given, text=False))
         return replace(_of_numbers(cells, place, most, inferred and not declared), declared=declared)
-    typed, missing = cells.dtype in DATES, cells.null_count()
+    typed, gone = cells.dtype in DATES, cells.null_count()
     if typed and cells.n_unique() > most:  # to write each as text would take long
-        return Summary(cells.name, len(cells) - missing, missing, text=True, numbers=None, typed=True, most=most)
+        return Summary(cells.name, len(cells) - gone, gone, text=True, numbers=None, typed=True, most=most)
     codes, names = encoded(cells)
+    lost = int(np.append(are_among(names, {*MAYBE_NAMES} & {*missing}), False)[codes].sum())
+    codes = np.where(np.append(are_among(names, missing), True)[codes], -1, codes)
+    if (codes < 0).all():
+        return Summary(cells.name, 0, len(cells), most=most, lost=lost)
     y, num_classes = classes
     counts = np.bincount((codes + 1) * num_classes + y, minlength=(len(names) + 1) * num_classes)
-    missing, counts = int(counts[:num_classes].sum()), counts[num_classes:].reshape(-1, num_classes)
+    gone, counts = int(counts[:num_classes].sum()), counts[num_classes:].reshape(-1, num_classes)
     texts = Texts(names, counts, most)
     return Summary(
         cells.name,
-        len(cells) - missing,
-        missing,
+        len(cells) - gone,
+        gone,
         text=True,
         texts=texts,
-        declared=tuple(series.declared_categories(given)),
+        declared=tuple(value for value in series.declared_categories(given) if value.strip() not in missing),
         odd=_first_odd(codes, names, place),
         typed=typed,
         words=None if vectorizer is None else vocabulary_of(vectorizer, texts.shown.to_pylist()),
         most=most,
+        lost=lost,
     )
 
 
@@ -211,6 +224,7 @@ def _of_numbers(cells: nw.Series[Any], place: Callable[[int], str], most: float,
     first = present[: limits.FIRST_CELLS]
     whole = cells.dtype.is_integer() or all((some == np.rint(some)).all() for some in (first, present))
     low, high = float(present.min()), float(present.max())
+    others = present[~np.isin(present, [*CODES])] if {low, high} & CODES else present
     farthest = int(np.argmax(found == (low if -low > high else high)))
     values = pd.unique(first)
     repeated = len(values) < len(first)
@@ -227,6 +241,7 @@ def _of_numbers(cells: nw.Series[Any], place: Callable[[int], str], most: float,
         repeated=repeated,
         whole=whole,
         span=(low, high),
+        inner=(float(others.min()), float(others.max())) if len(others) else (np.inf, -np.inf),
         largest=(float(found[farthest]), place(farthest)),
         most=most,
     )

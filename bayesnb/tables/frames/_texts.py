@@ -7,7 +7,7 @@ of Parquet grows from batch to batch of a row group, so what was found for its b
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from bayesnb.tables.frames._values import (
     DECIMAL_COMMA,
     FLAGS,
+    MAYBE_NAMES,
     THOUSANDS,
     WHOLE,
     Array,
@@ -51,11 +52,41 @@ KEPT = np.array([0, *(2**64 - 2 ** (64 - 8 * n) for n in range(1, 9))], np.uint6
 """What is left of eight bytes of which the first n count."""
 
 
-def encoded(cells: nw.Series[Any]) -> tuple[Array, pa.Array]:
+def encoded(cells: nw.Series[Any], missing: Collection[str] = ()) -> tuple[Array, pa.Array]:
     """The code of each cell [N], -1 if it is missing, and the texts of the codes, of which some may not occur.
+
+    Texts among those ``missing``, with blanks around them or not, are missing, too.
 
     DataError for text that is not Unicode.
     """
+    codes, texts = _encoded(cells)
+    absent = are_among(texts, missing)
+    return (np.where(np.append(absent, True)[codes], np.int32(-1), codes) if absent.any() else codes), texts
+
+
+def are_among(texts: pa.Array, some: Collection[str]) -> Array:
+    """Whether each text [N] is one of these, apart from blanks around it."""
+    if not some:
+        return np.zeros(len(texts), bool)
+    found = pc.is_in(pc.utf8_trim_whitespace(texts), value_set=pa.array([*some], texts.type))
+    return found.to_numpy(zero_copy_only=False)
+
+
+def without(column: pa.Array, missing: Collection[str]) -> tuple[pa.Array, int]:
+    """A column of texts, null where they are among those missing, and how many of these cells may be names."""
+    encoded = pa.types.is_dictionary(column.type)
+    values = column.dictionary if encoded else column
+    absent = are_among(values, missing)
+    if not absent.any():
+        return column, 0
+    names = are_among(values, {*MAYBE_NAMES} & {*missing})
+    if not encoded:
+        return pc.if_else(pa.array(absent), None, column), int(names.sum())
+    codes = pa.array(np.arange(len(values), dtype=np.int32), mask=absent).take(column.indices)
+    return pa.DictionaryArray.from_arrays(codes, values), pc.sum(pa.array(names).take(column.indices)).as_py() or 0
+
+
+def _encoded(cells: nw.Series[Any]) -> tuple[Array, pa.Array]:
     if not len(cells):
         return np.zeros(0, np.int32), as_texts([])
     native = cells.to_native()
@@ -101,12 +132,12 @@ def is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
 
-def factorise(cells: nw.Series[Any]) -> tuple[Array, pa.Array]:
+def factorise(cells: nw.Series[Any], missing: Collection[str] = ()) -> tuple[Array, pa.Array]:
     """The distinct texts of a column, and for each cell [N] the position of its text; -1 if it is missing.
 
     True, true and TRUE are one text, `True`, as they are in other readers of files. Texts are in order of appearance.
     """
-    codes, given = encoded(cells)
+    codes, given = encoded(cells, missing)
     places, present = np.full(len(codes), -1), codes >= 0
     places[present], used = pd.factorize(codes[present])
     distinct = in_one_spelling(given.take(pa.array(used))).dictionary_encode()

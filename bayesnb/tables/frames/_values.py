@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Self, TypedDict
 
 import numpy as np
 
@@ -13,6 +15,24 @@ from bayesnb.compute.arrays import _limits as limits
 
 FLAGS = {"false": "False", "true": "True"}
 """How booleans are written as text, by their lower case."""
+
+MISSING = frozenset(
+    {
+        "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
+        "NULL", "NaN", "NAN", "None", "n/a", "nan", "null", "?",
+    }
+)  # fmt: skip
+"""Texts of missing cells, blanks around them aside: those of pandas, and the question mark."""
+
+MAYBE_NAMES = ("NA", "None")
+"""Of these, texts that may be a name: Namibia's, or that of nothing."""
+
+CODES = frozenset(sign * (10.0**digits - 1.0) for digits in range(3, 7) for sign in (-1, 1)) | {-99.0}
+"""Numbers that are written for missing cells."""
+
+WITH_UNIT = re.compile(
+    r"(?P<before>[$€£¥])?\s?[+-]?\d+(?P<grouped>(?:'\d{3})+)?(?:[.,]\d+)?\s?(?P<after>%|°?[A-Za-zµ]{1,4}[²³]?|[$€£¥])?"
+)
 
 WHOLE = re.compile(r"([+-]?[0-9]+)(\.0*)?")
 THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}((,[0-9]{3})+\.[0-9]+|(,[0-9]{3}){2,})")
@@ -23,6 +43,84 @@ Array = np.ndarray[Any, Any]
 
 class DataError(ValueError):
     """Data that cannot be used, or an option that does not fit them; the message is one sentence."""
+
+
+class ReadingOptions(TypedDict, total=False):
+    """What users may declare of cells and files, in the words of pandas."""
+
+    na_values: str | float | Sequence[str | float] | None
+    keep_default_na: bool | None
+    decimal: str | None
+    thousands: str | None
+    sep: str | None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How cells are read: which are missing, and how files write numbers and separate cells.
+
+    Attributes:
+        na_values: Texts and numbers that stand for a missing cell.
+        keep_default_na: Whether those of ``MISSING`` do; an empty cell always does.
+        decimal: What stands before the decimals of a number in a file; None for what the file shows.
+        thousands: What stands between its thousands.
+        sep: What separates the cells of a file; None for what the file shows.
+    """
+
+    na_values: tuple[str, ...] = ()
+    keep_default_na: bool = True
+    decimal: str | None = None
+    thousands: str | None = None
+    sep: str | None = None
+
+    def declare(self, options: ReadingOptions) -> Self:
+        """The same with what the user has declared; None leaves an option as it is.
+
+        Raises:
+            DataError: for an option that is not one of these, or that no file could have.
+        """
+        given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+        known = [one.name for one in fields(self)]
+        if odd := [name for name in given if name not in known]:
+            raise DataError(f"there is no option {odd[0]!r}{closest(odd[0], known) or f': {listing(known)} are'}")
+        if "na_values" in given:
+            values = given["na_values"]
+            values = [values] if isinstance(values, str | float | int) else values
+            given["na_values"] = tuple(label(value).strip() for value in values)
+        if given.get("thousands") == "." and (given.get("decimal") or self.decimal) is None:
+            given["decimal"] = ","
+        found = replace(self, **given)
+        marks = {name: getattr(found, name) for name in ("decimal", "thousands", "sep")}
+        for name, mark in marks.items():
+            one = isinstance(mark, str) and len(mark.encode()) == 1 and mark not in '"\r\n' and not mark.isalnum()
+            if mark is not None and not one:
+                raise DataError(
+                    f"{name} must be one character of ASCII that is no letter, digit or quote, got {mark!r}"
+                )
+        both = marks["sep"], marks["decimal"] or ".", marks["thousands"]
+        if len({*both} - {None}) < 3 - both.count(None):
+            raise DataError(f"sep, decimal and thousands must differ, got {both[0]!r}, {both[1]!r} and {both[2]!r}")
+        return found
+
+    @cached_property
+    def missing(self) -> frozenset[str]:
+        """The texts of missing cells."""
+        return frozenset(self.na_values) | (MISSING if self.keep_default_na else {""})
+
+    @cached_property
+    def numbers(self) -> tuple[float, ...]:
+        """The numbers that the user has declared missing."""
+        return tuple(float(value) for value in self.na_values if reads_as_number(value))
+
+    def is_missing(self, cell: Any) -> bool:
+        """Whether a plain cell is missing: None, NaN, pandas' NA, or declared so."""
+        if isinstance(cell, str):
+            return cell.strip() in self.missing
+        return cell is None or cell in self.numbers or (isinstance(cell, float) and cell != cell)
+
+
+READING = Reading()
+"""How cells are read unless the user declares otherwise."""
 
 
 def label(value: Any) -> str:
@@ -73,6 +171,23 @@ def is_rounded(cell: str, number: float) -> bool:
 def is_meant_as_number(cell: str) -> bool:
     """Whether text that is not a number looks like one: it has commas, or is whole and too large."""
     return any(pattern.fullmatch(cell) is not None for pattern in (DECIMAL_COMMA, THOUSANDS, WHOLE))
+
+
+def unit_of(cell: str) -> str:
+    """The unit that is written with a number, or an apostrophe between its thousands; empty for other cells."""
+    found = WITH_UNIT.fullmatch(cell)
+    return "" if found is None else found["before"] or found["after"] or ("'" if found["grouped"] else "")
+
+
+def cure(cell: str) -> str:
+    """How to read a table in which this cell is not a number, to end a sentence with."""
+    if DECIMAL_COMMA.fullmatch(cell):
+        return ", or read the file with decimal=',' (--decimal ,)"
+    if THOUSANDS.fullmatch(cell):
+        return ", or read the file with thousands=',' (--thousands ,)"
+    if WHOLE.fullmatch(cell):
+        return ""
+    return f": if it stands for a missing cell, read the table with na_values=[{cell!r}] (--na-values)"
 
 
 def why_text(cell: str) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from bayesnb.tables.frames._columns import Column, in_order
 from bayesnb.tables.frames._series import DataError, are_missing, as_series
 from bayesnb.tables.frames._texts import DATES, factorise
+from bayesnb.tables.frames._values import READING, Reading
 
 WORDS: dict[str, dict[str, Any]] = {
     "words": {},
@@ -154,14 +155,14 @@ class WordColumn(Column):
         size = getattr(self.vectorizer, "n_features", 1)
         return tuple(f"{self.name}[{place}]" for place in range(size))
 
-    def encode(self, given: Any) -> Any:
+    def encode(self, given: Any, reading: Reading = READING) -> Any:
         """Cells [N] as counts of words [N, D] in CSR format; DataError for cells that are not text."""
-        cells = as_series(given)
-        if are_missing(cells).all():
+        cells = as_series(given, missing=reading.missing)
+        if are_missing(cells, reading.missing).all():
             return count_words(self._counter, [], np.full(len(cells), -1))
         other = cells.dtype == nw.Boolean or cells.dtype.is_numeric() or cells.dtype in DATES
         require_text(other, self.name, "dates or times" if cells.dtype in DATES else "numbers")
-        positions, texts = factorise(cells)
+        positions, texts = factorise(cells, reading.missing)
         return count_words(self._counter, texts.to_pylist(), positions)
 
     def join(self, other: Any) -> Self:

@@ -126,7 +126,10 @@ def test_odd_spelling_of_csv(tmp_path):
 def test_text_among_numbers_is_pointed_out(tmp_path):
     rows = [f"{'unknown' if i == 3 else i % 7 + 0.5},{'ab'[i % 2]}" for i in range(20)]
     table = table_of(tmp_path, rows, "age,label")
-    assert table.warnings == ("column 'age' is read as text because of 'unknown' on line 5",)
+    assert table.warnings == (
+        "column 'age' is read as text because of 'unknown' on line 5: if it stands for a missing cell, read the table "
+        "with na_values=['unknown'] (--na-values)",
+    )
     with pytest.raises(DataError, match="cannot be normal: 'unknown' on line 5 is not a number"):
         table_of(tmp_path, rows, "age,label", overrides={"age": "normal"})
 

@@ -11,19 +11,26 @@ import narwhals.stable.v2 as nw
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.tables.files.engines._queries import COUNT, TEXTS, VALUE, beyond, run
 from bayesnb.tables.frames._series import WIDE, as_series, round_floats
+from bayesnb.tables.frames._values import READING, Reading
 
 BYTES = {"sqlframe.duckdb": "C", "pyspark.sql": "UTF8_BINARY"}
 """The collation by bytes, in engines whose functions have one."""
 
 
-def as_read(lazy: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
-    """These columns: NaN is null, -0.0 is 0.0, whole numbers that float64 rounds are text, texts differ if bytes do."""
+def as_read(lazy: nw.LazyFrame[Any], names: Sequence[str], reading: Reading = READING) -> nw.LazyFrame[Any]:
+    """These columns: NaN is null, -0.0 is 0.0, whole numbers that float64 rounds are text, texts differ if bytes do.
+
+    What is missing as it is read is null.
+    """
     types, cells, texts = lazy.collect_schema(), {}, []
     for name in names:
         x, dtype = nw.col(name), types[name]
         if dtype in TEXTS or _rounds(lazy, name, dtype):
             texts.append(name)
             x = x.cast(nw.String())
+            x = nw.when(~x.str.strip_chars().is_in([*reading.missing])).then(x)
+        elif reading.numbers and dtype.is_numeric():
+            x = nw.when(~x.is_in([*reading.numbers])).then(x)
         if dtype.is_float():  # with its type, as Ibis takes the sum with 0.0 of single precision for double
             x = nw.when((x - x == 0.0) | beyond(name, dtype)).then((x + 0.0).cast(dtype))
         cells[name] = x

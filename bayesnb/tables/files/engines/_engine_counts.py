@@ -62,7 +62,7 @@ class _Counts:
 
     def add(self, table: Array, found: pa.Table, counts: Array, codes: Array | None = None) -> None:
         """Add counts to the rows of a table [K, ...] of their labels, and to the columns of these codes."""
-        k = self.target.encode(as_series(found[LABEL]))
+        k = self.target.encode(as_series(found[LABEL]), self.schema.asked.reading)
         own = k >= 0 if codes is None else (k >= 0) & (codes >= 0)
         places = (k[own],) if codes is None else (k[own], codes[own].astype(int))
         np.add.at(table, places, counts[own])
@@ -71,7 +71,7 @@ class _Counts:
         """How many rows have each code of a column, [K, C]."""
         table, found = np.zeros((self.num_classes, size)), self.queries.values(column.name)
         if found is not None and found.num_rows:
-            codes = column.encode(as_series(found[VALUE]).alias(column.name))
+            codes = column.encode(as_series(found[VALUE]).alias(column.name), self.schema.asked.reading)
             self.add(table, found, found[COUNT].to_numpy(), codes)
         return table
 

@@ -24,12 +24,18 @@ from bayesnb.tables.frames._inferred import infer
 from bayesnb.tables.frames._series import Array, DataError, are_missing, as_series
 from bayesnb.tables.frames._summaries import Summary, summarise_column
 from bayesnb.tables.frames._texts import DATES, Texts, encoded
+from bayesnb.tables.frames._values import READING, Reading
 
 SOME_ROW = "in some row of the query"
 
 
 def describe_query(
-    source: Any, target: str | None, likelihoods: Any, weight: str | None, sample: Any = None
+    source: Any,
+    target: str | None,
+    likelihoods: Any,
+    weight: str | None,
+    sample: Any = None,
+    reading: Reading = READING,
 ) -> tuple[TableSchema, Queries]:
     """The schema of the table of a query, and the queries of its rows.
 
@@ -38,6 +44,7 @@ def describe_query(
     Args:
         source: The query.
         target, likelihoods, weight: As for ``fit_table``.
+        reading: Which texts are missing.
         sample: Rows in which edges are found and powers learned; None for the first ones of each class.
 
     Raises:
@@ -51,16 +58,16 @@ def describe_query(
         )
     if weight is not None:
         raise DataError("rows are not weighted in an engine: leave where out, or repeat rows in the query")
-    none = _opened(run(lazy.head(0)))
+    none = _opened(run(lazy.head(0)), reading)
     asked = ask(none, target, likelihoods, None)
     read = [name for name in (*asked.names, asked.target) if asked.chosen.get(name) != SKIP]
-    queries = Queries(as_read(lazy, read), asked.target)
+    queries = Queries(as_read(lazy, read, reading), asked.target)
     weights = None
     if sample is None:
         rows, weights = _first_rows(queries)
-        opened = _opened(rows)
+        opened = _opened(rows, reading)
     else:
-        opened = replace(open_table(sample), name="the sample")
+        opened = replace(open_table(sample, reading), name="the sample")
         if {*opened.names} != {*none.names}:
             raise DataError(f"the sample must have the columns of the query, {none.names}, got {opened.names}")
     summaries, _, kept, _ = summarise_source(opened, asked, sampled=True)
@@ -69,8 +76,8 @@ def describe_query(
     return TableSchema(asked, _of_all_rows(queries, asked, summaries), kept), queries
 
 
-def _opened(rows: pa.Table) -> Source:
-    source = open_table(rows)
+def _opened(rows: pa.Table, reading: Reading) -> Source:
+    source = open_table(rows, reading)
     return replace(source, data="the query", parts=[replace(part, name="the query") for part in source.parts])
 
 

@@ -16,6 +16,7 @@ from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -28,21 +29,22 @@ import pyarrow.csv
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.tables.files.sources._source import RowBatch, format_of, in_sentences, require_kind
 from bayesnb.tables.frames._series import Array, DataError
-from bayesnb.tables.frames._texts import are_numbers
-from bayesnb.tables.frames._values import reads_as_number
+from bayesnb.tables.frames._texts import are_among, are_numbers, match
+from bayesnb.tables.frames._values import DECIMAL_COMMA, READING, Reading, reads_as_number
 
 STARTS = "=+-@＝＋－＠"
 """First characters of formulas, in half and full width."""
 
-QUOTED = ",;\t\r\n\"'"
+QUOTED = ',;\t\r\n"'
 """Characters that separate cells or rows in some locale or dialect of CSV, and the quote."""
-
-MISSING = frozenset({"", "NA", "nan", "NaN", "NAN", "?"})
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 """The type of text: each distinct cell once, so that nothing is done for every cell."""
 
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+
+GROUPED = re.compile(r"[+-]?[0-9]{1,3}(\.[0-9]{3})*")
+"""A whole number with points between its thousands, or without."""
 
 SPACES = re.compile(rb'("[^"]*")|(?<![^\r\n])[ \t]+(?![^\r\n])')
 """A cell in quotes, or a line of spaces."""
@@ -55,25 +57,24 @@ class CsvFile:
         path: Its path.
         names: The names of its columns.
         schema: The names with the type null, since any type will do.
-        warnings: Sentences about a header that looks wrong.
+        warnings: Sentences about a header that looks wrong, and numbers that may be.
     """
 
     warnings: tuple[str, ...] = ()
 
-    def __init__(self, path: Path, missing: Collection[str] = MISSING) -> None:
+    def __init__(self, path: Path, reading: Reading = READING) -> None:
         """Read the header.
 
         Args:
             path: The file.
-            missing: The cells that are missing, apart from spaces around them.
+            reading: What the user has declared of its cells.
 
         Raises:
             DataError: if the file cannot be read, is not CSV, is empty, or has two columns of one name.
         """
-        self.path, self._missing, self.names = path, missing, list[str]()
+        self.path, self._reading, self.names = path, reading, list[str]()
         with in_sentences(path), _open_content(path) as (_, content):
-            header = self._read_header(content)
-        found = next(csv.reader(io.StringIO(header, newline=""), delimiter=self._delimiter))
+            found, *rows = self._read_head(content)
         self.names = [name.strip() or f"column {position}" for position, name in enumerate(found, 1)]
         twice = [name for name, count in Counter(self.names).items() if count > 1]
         if twice:
@@ -83,25 +84,32 @@ class CsvFile:
         # tables of pixels name all columns but the target 0, 1, 2, ...; a stray number suggests that there is no header
         if numbers and len(numbers) != len(self.names) - 1:
             self.warnings = (f"the header names a column '{numbers[0]}'; is the header line missing?",)
+        if self._delimiter == ";" and reading.decimal is reading.thousands is None:
+            marks, warning = decimals_of(self.names, rows, reading.missing)
+            self._reading, self.warnings = replace(reading, **marks), self.warnings + warning
 
-    def _read_header(self, content: Any) -> str:
-        """The first row that is not blank; what follows it begins at ``_start``, on ``_line``."""
+    def _read_head(self, content: Any) -> list[list[str]]:
+        """The header and some rows; what follows the header begins at ``_start``, on ``_line``."""
         head = content.read(limits.CSV_HEAD_BYTES)
         require_kind(self.path, head, "CSV")
         mark = len(BOM_UTF8) if head.startswith(BOM_UTF8) else 0
         head = head[mark:]
         if not head.strip():
             raise DataError(f"'{self.path}' is empty: give a file with a header line and rows below it")
-        self._delimiter = "\t" if format_of(self.path) == "tsv" else most_frequent_mark(head, ",;\t")
+        found = "\t" if format_of(self.path) == "tsv" else most_frequent_mark(head, ",;\t")
+        self._delimiter = self._reading.sep or found
         while len(starts := find_rows(head, self._delimiter)[0]) < 2 and len(head) < limits.MOST_CSV_ROW_BYTES:
             if not (more := content.read(len(head))):
                 break
             head += more
         header = head[: starts[1]] if len(starts) > 1 else head
+        if self._reading.sep is None:
+            require_separator(self.path, header, head, found.encode())
         self._require_quotes(header, 1)
         self._require_rows(header, 1)
         self._start, self._line = mark + len(header), 1 + count_lines(header)
-        return str(header[starts[0] :].decode())
+        text = head[starts[0] : max(end_of_rows(head), len(header))].decode(errors="replace")
+        return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter) if row]
 
     def batches(self, names: Sequence[str], texts: Collection[str] = ()) -> Iterator[RowBatch]:
         """Yield the named columns of all rows.
@@ -148,7 +156,7 @@ class CsvFile:
             rows = self._read(raw, types | dict.fromkeys(doubtful, TEXT))
         for position, name in enumerate(names):
             if rows[name].type == TEXT:
-                rows = rows.set_column(position, name, as_cells(rows[name], self._missing, text=name in texts))
+                rows = rows.set_column(position, name, as_cells(rows[name], self._reading, text=name in texts))
         return rows
 
     def _read(self, raw: bytes, types: dict[str, Any]) -> pa.RecordBatch:
@@ -164,7 +172,10 @@ class CsvFile:
                 delimiter=self._delimiter, newlines_in_values=b'"' in raw, invalid_row_handler=of_odd_row
             ),
             pa.csv.ConvertOptions(
-                column_types=types, include_columns=[*types], null_values=[*self._missing], strings_can_be_null=True
+                column_types=types,
+                include_columns=[*types],
+                null_values=[*self._reading.missing],
+                decimal_point=self._reading.decimal or ".",
             ),
         )
         return next(iter(table.combine_chunks().to_batches()), pa.RecordBatch.from_pylist([], table.schema))
@@ -223,7 +234,7 @@ def end_of_rows(block: bytes) -> int:
 
 def irregular_quote(raw: bytes, delimiter: str) -> int | None:
     """The place of the first cell that has quotes which do not enclose it, or that does not end; None without one."""
-    other = rf"[^{delimiter}\r\n]"
+    other = rf"[^{re.escape(delimiter)}\r\n]"
     cell = rf'(?<!{other})"[^"]*+(?>""[^"]*+)*+"(?!{other})'
     regular: Any = re.match(rf'[^"]*+(?>{cell}[^"]*+)*+'.encode(), raw)
     return None if regular.end() == len(raw) else regular.end()
@@ -253,25 +264,79 @@ def _line_ends(cells: Array) -> Array:
     return 1 + np.flatnonzero(lf | (cr & ~np.append(lf[1:], False)))
 
 
-def as_cells(column: pa.Array, missing: Collection[str], *, text: bool) -> pa.Array:
-    """Cells that were read as ``TEXT``, null where missing: as numbers if all are, and exact ones, unless it is text.
+def as_cells(column: pa.Array, reading: Reading, *, text: bool) -> pa.Array:
+    """Cells that were read as ``TEXT``: as numbers if all are, and exact ones, unless it is text.
 
     Texts are without spaces around them and without protecting apostrophes.
     """
     cells = pc.utf8_trim_whitespace(column.dictionary)  # the distinct ones, of which a column has few
-    absent = pc.is_in(cells, value_set=pa.array([*missing], pa.string()))
-    present = pc.if_else(absent, None, cells)
+    present = pc.if_else(pa.array(are_among(cells, reading.missing)), None, plain_numbers(cells, reading))
     if text or not are_numbers(present.drop_null()).all():
         quoted = pc.starts_with(cells, "'")
         read = [as_read(cell) for cell in cells.filter(quoted).to_pylist()]
-        codes = pc.if_else(absent, None, pa.array(np.arange(len(cells), dtype=np.int32)))
-        texts = pc.replace_with_mask(cells, quoted, pa.array(read, pa.string()))
-        return pa.DictionaryArray.from_arrays(codes.take(column.indices), texts)
+        return pa.DictionaryArray.from_arrays(
+            column.indices, pc.replace_with_mask(cells, quoted, pa.array(read, TEXT.value_type))
+        )
     try:
         numbers = present.cast(pa.float64())
     except pa.ArrowInvalid:  # Python reads +1 and digits of other scripts as well
         numbers = pa.array([None if cell is None else float(cell) for cell in present.to_pylist()], pa.float64())
     return numbers.take(column.indices)
+
+
+def plain_numbers(cells: pa.Array, reading: Reading) -> pa.Array:
+    """Texts as Python writes numbers, where they are numbers with the declared marks."""
+    decimal, thousands = reading.decimal or ".", reading.thousands
+    if thousands:
+        grouped = rf"[+-]?\d{{1,3}}({re.escape(thousands)}\d{{3}})+({re.escape(decimal)}\d*)?"
+        plain = pc.replace_substring(cells, thousands, "")
+        cells = pc.if_else(pa.array(match(cells, grouped)), plain, cells)
+    if decimal != ".":  # a point is none, and what has one is text
+        cells = pc.replace_substring(pc.replace_substring(cells, ".", "\0"), decimal, ".")
+    return cells
+
+
+def decimals_of(
+    names: Sequence[str], rows: Sequence[Sequence[str]], missing: frozenset[str]
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The marks in the numbers of a file with semicolons, as its first rows show them, and a sentence about them.
+
+    Commas are decimal if all columns of numbers have them. Points are taken for decimal ones, but may not be.
+    """
+    commas, points, grouped = list[str](), False, list[tuple[str, str]]()
+    for place, name in enumerate(names):
+        cells = {row[place].strip() for row in rows if len(row) == len(names)} - missing
+        whole = {cell for cell in cells if cell.lstrip("+-").isdecimal()}
+        odd = sorted(cells - whole)
+        if odd and all(map(DECIMAL_COMMA.fullmatch, odd)):
+            commas += odd
+        elif odd and all(map(reads_as_number, odd)):
+            points = True
+            grouped += [(name, odd[0])] if whole and all(map(GROUPED.fullmatch, cells)) else []
+    if commas and not points:
+        marks = {"decimal": ","} | ({"thousands": "."} if any("." in cell for cell in commas) else {})
+        return marks, (f"numbers such as '{commas[0]}' have decimal commas, and are read so: decimal=',', --decimal ,",)
+    return {}, tuple(
+        f"column '{name}' has whole numbers beside '{cell}', which is read as {float(cell):g}: if its point is one "
+        "between thousands, say so, thousands='.' or --thousands ."
+        for name, cell in grouped
+    )
+
+
+def require_separator(path: Path, header: bytes, head: bytes, delimiter: bytes) -> None:
+    """Raise DataError if the first line shows another separator than commas, semicolons and tabs, or is a comment."""
+    first, *others = (line.strip() for line in head.splitlines() if line.strip())
+    rows = [first, *others[:2]]
+    comment = first.startswith(b"#") and len({line.count(delimiter) for line in rows}) > 1
+    blanks = len(rows) == 3 and len({len(line.split()) for line in rows}) == 1 < len(first.split())
+    other = delimiter not in header and (b"|" in header or blanks)
+    if not (comment or other or first.lower().startswith(b"sep=")):
+        return
+    shown = header.strip().decode(errors="replace")[:40]
+    raise DataError(
+        f"the first line of '{path}', '{shown}', is no header: commas, semicolons and tabs separate cells; name "
+        "another separator, sep='|' or --sep '|', and take lines such as sep=; and comments out"
+    )
 
 
 def as_written(text: str) -> str:

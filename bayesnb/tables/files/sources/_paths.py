@@ -18,10 +18,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from bayesnb.tables.files.sources._csv import MISSING, CsvFile
+from bayesnb.tables.files.sources._csv import CsvFile
 from bayesnb.tables.files.sources._parquet import ParquetFile
 from bayesnb.tables.files.sources._source import Part, RowBatch, Source, format_of, in_sentences, plain_rows, row_batch
 from bayesnb.tables.frames._series import DataError, closest, numbers, texts
+from bayesnb.tables.frames._values import READING, Reading
 
 BUILT_IN = ("iris", "wine", "breast_cancer", "digits")
 
@@ -42,7 +43,7 @@ class KeptFile:
             yield replace(batch, rows=batch.rows.select(list(names)))
 
 
-def open_data(data: str, missing: Collection[str] = MISSING) -> Source:
+def open_data(data: str, reading: Reading = READING) -> Source:
     """A CSV or Parquet file, a folder of such files, or one of the data sets that come with scikit-learn.
 
     All Parquet or all CSV files under a folder are read, sorted by name; folder names such as ``year=2020`` in
@@ -51,13 +52,13 @@ def open_data(data: str, missing: Collection[str] = MISSING) -> Source:
     Args:
         data: The path of a file or a folder, or one of `iris`, `wine`, `breast_cancer`, `digits`. Write `./iris` for a
             file with one of these names.
-        missing: The cells of CSV files that are missing.
+        reading: What the user has declared of its cells.
 
     Raises:
         DataError: if the file does not exist, cannot be read, or is not a table.
     """
     if data in BUILT_IN:
-        return of_frame(data, _built_in(data))
+        return of_frame(data, _built_in(data)).read_as(reading)
     path = Path(data)
     with in_sentences(path):
         exists = path.exists()
@@ -66,7 +67,7 @@ def open_data(data: str, missing: Collection[str] = MISSING) -> Source:
         raise DataError(f"there is no file '{path}'{hint}")
     files = _files_of(path)
     keys = _folder_keys([file.relative_to(path) for file in files])
-    opener: Any = ParquetFile if format_of(files[0]) == "parquet" else partial(CsvFile, missing=missing)
+    opener: Any = ParquetFile if format_of(files[0]) == "parquet" else partial(CsvFile, reading=reading)
     first = opener(files[0])
     schema = first.schema
     if not schema.names:
@@ -74,12 +75,12 @@ def open_data(data: str, missing: Collection[str] = MISSING) -> Source:
     for name, value in keys[0].items():
         schema = schema if name in schema.names else schema.append(pa.field(name, value.type))
     parts = [_file_part(file, opener, some) for file, some in zip(files, keys, strict=True)]
-    return Source(data, path.stem, schema, parts, first.warnings)
+    return Source(data, path.stem, schema, parts, first.warnings).read_as(reading)
 
 
 def of_frame(name: str, frame: pd.DataFrame) -> Source:
     """A data frame in memory; whole numbers that float64 would round are text."""
-    rows = plain_rows(pa.RecordBatch.from_pandas(frame, preserve_index=False))
+    rows, _ = plain_rows(pa.RecordBatch.from_pandas(frame, preserve_index=False))
     file = KeptFile([row_batch(rows, 0, 1.0)], rows.schema)
     return Source(name, name, rows.schema, [Part(f"'{name}'", rows.num_rows, lambda: file)])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import warnings
 from bisect import bisect_left
@@ -21,6 +22,8 @@ import pyarrow.compute as pc
 
 from bayesnb.core.rows._model_statistics import ModelStatistics
 from bayesnb.tables.frames._series import Array, DataError, Frame, as_series, closest, listing, plain_text, round_floats
+from bayesnb.tables.frames._texts import is_text, without
+from bayesnb.tables.frames._values import READING, Reading
 
 Where = Callable[[int], str]
 """The place of a row of a block, given its position."""
@@ -52,6 +55,8 @@ class RowBatch:
         unit: What ``numbers`` counts: `line` for CSV, `row` for other files.
         numbers: Computes the number [N] of each row in the file, from 1.
         part: The part of the source that it comes from, if there are several.
+        given: The same rows as they are in the part, where texts of missing cells are texts.
+        lost: By column, how many cells that may be names are missing.
     """
 
     rows: pa.RecordBatch
@@ -60,6 +65,8 @@ class RowBatch:
     unit: str
     numbers: Callable[[], Array]
     part: Part | None = None
+    given: pa.RecordBatch | None = None
+    lost: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def frame(self) -> Frame:
@@ -101,19 +108,28 @@ def read_ahead(items: Generator[Any]) -> Generator[Any]:
             yield item
 
 
-def plain_rows(rows: pa.RecordBatch, as_text: Collection[str] = ()) -> pa.RecordBatch:
-    """The rows in types that all functions take, whatever a library has made of numbers and texts.
+def plain_rows(
+    rows: pa.RecordBatch, as_text: Collection[str] = (), reading: Reading = READING
+) -> tuple[pa.RecordBatch, dict[str, int]]:
+    """The rows in types that all functions take, whatever a library has made of numbers and texts; null if missing.
 
-    Columns of whole numbers are text if float64 would round one, or if they are among those to be read ``as_text``.
+    Columns of whole numbers are text if float64 would round one, or if they are among those to be read ``as_text``. The
+    second value says by column how many cells that may be names are missing.
     """
+    lost = {}
     for place, (name, kind) in enumerate(zip(rows.schema.names, rows.schema.types, strict=True)):
         column = plain_text(rows[place])
         if pa.types.is_integer(kind) or pa.types.is_decimal(kind):
             odd = name in as_text or round_floats(as_series(column)) is not None
             column = column.cast(pa.string()) if odd else column
-        if column.type != kind:
+        if is_text(column.type):
+            column, lost[name] = without(column, reading.missing)
+        elif reading.numbers and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+            gone = pc.is_in(column.cast(pa.float64(), safe=False), value_set=pa.array(reading.numbers))
+            column = pc.if_else(gone, None, column)
+        if column is not rows[place]:
             rows = rows.set_column(place, name, column)
-    return rows
+    return rows, lost
 
 
 def words_of(error: BaseException) -> str:
@@ -129,7 +145,7 @@ def in_sentences(path: object, kind: str = "") -> Iterator[None]:
         yield
     except DataError:
         raise
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, csv.Error) as error:
         raise DataError(f"'{path}' cannot be read{kind and f' as {kind}'}: {words_of(error)}") from error
 
 
@@ -250,6 +266,7 @@ class Part:
         open: Opens it.
         keys: Columns of one value, from the names of folders.
         again: Whether it can be read more than once.
+        reading: Which cells are missing.
     """
 
     name: str
@@ -257,6 +274,7 @@ class Part:
     open: Callable[[], File]
     keys: Mapping[str, pa.Scalar] = field(default_factory=dict)
     again: bool = True
+    reading: Reading = READING
 
     def batches(self, names: Sequence[str], texts: Collection[str] = ()) -> Iterator[RowBatch]:
         """The named columns."""
@@ -264,11 +282,11 @@ class Part:
         own = [name for name in file.schema.names if name not in self.keys]
         require_columns(self.name, [*own, *self.keys], names)
         for batch in file.batches([name for name in names if name not in self.keys], texts):
-            rows = plain_rows(batch.rows, texts)
+            rows, lost = plain_rows(batch.rows, texts, self.reading)
             for name in self.keys.keys() & {*names}:
                 rows = rows.append_column(name, pa.repeat(self.keys[name], rows.num_rows))
             if rows.num_rows:
-                yield replace(batch, rows=rows)
+                yield replace(batch, rows=rows, given=batch.rows, lost=lost)
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,6 +299,7 @@ class Source:
         schema: The columns with their types; null if any type will do.
         parts: The files or tables, in order.
         warnings: Sentences about a header that looks wrong.
+        reading: What the user has declared of its cells.
     """
 
     data: str
@@ -288,6 +307,11 @@ class Source:
     schema: pa.Schema
     parts: Sequence[Part]
     warnings: tuple[str, ...] = ()
+    reading: Reading = READING
+
+    def read_as(self, reading: Reading) -> Source:
+        """The same source with what the user declares of its cells."""
+        return replace(self, reading=reading, parts=[replace(part, reading=reading) for part in self.parts])
 
     @property
     def names(self) -> list[str]:

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from functools import partial
 from itertools import chain
 from typing import Any
 
 import jax
-import pyarrow.csv
 
 from bayesnb.compute.arrays._memory import require_computed
 from bayesnb.compute.arrays._placement import as_numpy
 from bayesnb.compute.arrays._typing import ObservedRows
 from bayesnb.core.rows._labelled_rows import Specification
 from bayesnb.tables.files.sources._arrow_columns import ColumnChoice, EncodedRows
-from bayesnb.tables.files.sources._csv import MISSING
-from bayesnb.tables.files.sources._paths import open_data
 from bayesnb.tables.files.sources._source import RowBlock, StreamError, at
 from bayesnb.tables.files.sources._tables import open_rows
-
-NULLS = MISSING | {*pyarrow.csv.ConvertOptions().null_values}
-"""Cells of CSV files that are missing where all columns but the labels are numbers."""
 
 
 class ArrayBlocks:
@@ -104,7 +97,7 @@ def open_source(
         ValueError: if it is none of them, or the columns do not fit the model.
     """
     with at("the source cannot be read"):
-        found = open_rows(source, partial(open_data, missing=NULLS))
+        found = open_rows(source)
     if found is not None:
         return ColumnChoice.choose(model, found, label, columns, weight)
     if not isinstance(source, Iterable) or isinstance(source, dict):

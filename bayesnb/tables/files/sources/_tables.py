@@ -23,6 +23,7 @@ from bayesnb.tables.files.sources._parquet import ParquetFile, rows_in_batch
 from bayesnb.tables.files.sources._paths import open_data
 from bayesnb.tables.files.sources._source import Part, RowBatch, Source, at, row_batch, words_of
 from bayesnb.tables.frames._series import DataError, as_frame, to_arrow
+from bayesnb.tables.frames._values import READING, Reading
 
 READ_AHEAD = {"batch_readahead": 2, "fragment_readahead": 1}
 """What Arrow's scanner holds in memory."""
@@ -118,7 +119,7 @@ class ArrowStream:
                 raise DataError(f"the stream cannot be read after row {first:,}: {words_of(error)}") from error
 
 
-def open_table(data: Any) -> Source:
+def open_table(data: Any, reading: Reading = READING) -> Source:
     """The rows of a path, a frame, a dataset, a query or a stream, or of a list of these, one after the other.
 
     Whole numbers that float64 would round are text, as are columns of CSV that hold text.
@@ -127,7 +128,7 @@ def open_table(data: Any) -> Source:
         ValueError: if it is none of these, or cannot be read.
     """
     data = list(data) if isinstance(data, tuple) else data
-    found = open_rows(data)
+    found = open_rows(data, reading)
     if found is None:
         held = ", ".join(type(one).__name__ for one in data[:3]) if isinstance(data, list) else ""
         got = f"a list of {held or 'nothing'}" if isinstance(data, list) else f"a {type(data).__name__}"
@@ -138,14 +139,15 @@ def open_table(data: Any) -> Source:
     return found
 
 
-def open_rows(data: Any, open_path: Callable[[str], Source] = open_data) -> Source | None:
+def open_rows(data: Any, reading: Reading = READING) -> Source | None:
     """The rows of a path, a frame, a dataset, a query or a stream, or of a list of these; None for something else."""
     if not isinstance(data, list):
         path = isinstance(data, str | os.PathLike)
-        return open_path(os.fspath(data)) if path else _open_arrow(data)
+        found = open_data(os.fspath(data), reading) if path else _open_arrow(data, reading)
+        return found and found.read_as(reading)
     sources: list[Source] = []
     for one in data:
-        source = None if isinstance(one, list) else open_rows(one, open_path)
+        source = None if isinstance(one, list) else open_rows(one, reading)
         if source is None:
             return None
         sources.append(source)
@@ -158,7 +160,7 @@ def open_rows(data: Any, open_path: Callable[[str], Source] = open_data) -> Sour
     return replace(sources[0], data=sources[0].data + more, parts=parts) if sources else None
 
 
-def _open_arrow(data: Any) -> Source | None:
+def _open_arrow(data: Any, reading: Reading) -> Source | None:
     library = type(data).__module__.partition(".")[0].lstrip("_")
     if library in QUERIES and hasattr(data, QUERIES[library][0]):
         return _of_stream("the query", lambda names: QUERIES[library][1](_columns(data, names)), _schema(data))
@@ -167,7 +169,7 @@ def _open_arrow(data: Any) -> Source | None:
     frame = None if library == "duckdb" else as_frame(data)
     if frame is not None:
         with at("the data frame"):
-            data = to_arrow(frame).select(frame.columns)  # without the index of pandas
+            data = to_arrow(frame, reading.missing).select(frame.columns)  # without the index of pandas
     if isinstance(data, pa.Table | pa.RecordBatch):
         data = ds.dataset(data)
     if isinstance(data, ds.Dataset):

@@ -25,6 +25,7 @@ from bayesnb.tables.frames._columns import KINDS, SKIP, Column
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._summaries import Summary
 from bayesnb.tables.frames._texts import Texts
+from bayesnb.tables.frames._values import Reading
 from bayesnb.tables.frames._words import WordColumn, make, plain_params, vectorizer_of
 from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
 from bayesnb.tables.sklearn._kept_rows import KeptRows
@@ -176,7 +177,7 @@ def _check_column(column: Column, *, named: bool) -> None:
         raise ValueError(f"values of column {column.name!r} must be different, and in order, got {values!r}")
 
 
-store(Schema, BlocksSchema, Column, WordColumn, Summary, Texts, RowSample)(no_result)
+store(Schema, Reading, BlocksSchema, Column, WordColumn, Summary, Texts, RowSample)(no_result)
 STORED["index"] = Kind("index", pd.Index, write=pd.Index.to_numpy, read=pd.Index)
 STORED["arrow"] = Kind("arrow", pa.Array | pa.Table, write=_write_arrow, read=_read_arrow)
 STORED["vectorizer"] = Kind(

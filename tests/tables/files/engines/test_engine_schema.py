@@ -72,11 +72,11 @@ def test_what_memory_refuses_is_refused(engine, cells, chosen, tmp_path):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_nan_and_null_are_missing_and_an_empty_text_is_a_value(engine, tmp_path):
-    x, text = [1.0, np.nan, None, 2.5] * 5, ["", None, "b", "b"] * 5
+def test_nan_null_and_texts_of_missing_cells_are_missing(engine, tmp_path):
+    x, text = [1.0, np.nan, None, 2.5] * 5, [" N/A ", None, "b", "c"] * 5
     table = pa.table({"x": pa.array(x), "text": text, "y": ["a", "b", "b", "a"] * 5})
     clf = nb.fit_table(query(engine, table, tmp_path), "y", {"x": "normal"}, **OPTIONS)
-    assert clf.schema_.columns[1].values == ("", "b")
+    assert clf.schema_.columns[1].values == ("b", "c")
     assert clf.statistics_.blocks["numeric"].count.tolist() == [[10.0], [0.0]]
 
 

@@ -4,7 +4,9 @@ import bz2
 import gzip
 import io
 import re
+import warnings
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -268,3 +270,106 @@ def test_the_target_cannot_be_skipped_even_if_it_is_not_named(place):
         result = CliRunner().invoke(main, [*args, "--as", "label=skip"])
         assert result.exit_code == 2
         assert "column 'label' is the target, so it has no kind to choose" in result.output
+
+
+# marks in numbers, and between cells
+
+HEAD, SIZES = "size;kind\n", [f"{i * 37.25:.2f}" for i in range(1, 41)]
+
+
+def written(name, cells, sep=";", head=HEAD):
+    rows = (f"{cell}{sep}{'ab'[i % 2]}\n" for i, cell in enumerate(cells))
+    Path(name).write_text(head.replace(";", sep) + "".join(rows))
+    return name
+
+
+def said_of(fit):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        clf = fit()
+    return clf, "; ".join(str(one.message) for one in caught)
+
+
+def fitted(*args, **options):
+    return said_of(lambda: nb.fit_table(*args, temper=False, **options))
+
+
+def test_marks_that_are_declared_are_remembered_and_overridden():
+    plain, _ = fitted(written("plain.csv", SIZES, ","))
+    german = [f"{float(cell):,.2f}".translate(str.maketrans(",.", ".,")) for cell in SIZES]
+    clf, said = fitted(written("german.csv", german, "|"), sep="|", decimal=",", thousands=".")
+    assert not said
+    assert_allclose(clf.fit_.model.families["numeric"].loc, plain.fit_.model.families["numeric"].loc, rtol=1e-15)
+    expected = plain.predict_proba([{"size": 1234.5}])
+    nb.save(clf, "model")
+    Path("new.csv").write_text('size|id\n1.234,5|"a|b"\n')
+    Path("other.csv").write_text("size;id\n1234.5;7\n")
+    for model in (clf, nb.load("model")):
+        for name, options in [("new.csv", {}), ("other.csv", {"sep": ";", "decimal": ".", "thousands": ","})]:
+            found = nb.predict_table(model, name, keep="id", **options).to_pandas()
+            assert_allclose(found.filter(like="p("), expected)
+    result = CliRunner().invoke(
+        main, ["fit", "german.csv", "--save", "b", *["--sep", "|", "--decimal", ",", "--thousands", "."]]
+    )
+    assert result.exit_code == 0, result.output
+    result = CliRunner().invoke(main, ["predict", "b", "new.csv"])
+    assert result.exit_code == 0, result.output
+
+
+def test_decimal_commas_of_all_columns_of_a_file_with_semicolons_are_read():
+    commas = [cell.replace(".", ",") for cell in SIZES]
+    clf, said = fitted(written("rows.csv", commas))
+    assert said == "numbers such as '1005,75' have decimal commas, and are read so: decimal=',', --decimal ,"
+    assert (clf.schema_.columns[0].span, clf.schema_.reading.decimal) == ((37.25, 1490.0), None)
+    with pytest.raises(ValueError, match="because of '37,25' on line 2, which looks like"):
+        fitted("rows.csv", decimal=".")
+    assert fitted(written("rows.csv", [f"1.{cell[-3:]},5" if i else "7" for i, cell in enumerate(["100"] * 20)]))[0]
+    with open("rows.csv", "a") as file:
+        file.write("1.5;a\n")
+    assert "because of '1.100,5'" in fitted("rows.csv")[1]  # not all are decimal commas
+
+
+def test_whole_numbers_beside_points_in_a_file_with_semicolons_may_be_thousands():
+    cells = [f"{i * 37:,}".replace(",", ".") for i in range(1, 61)]
+    clf, said = fitted(written("rows.csv", cells))
+    assert said.startswith(
+        "column 'size' has whole numbers beside '1.036', which is read as 1.036: if its point is one"
+    )
+    clf, said = fitted("rows.csv", thousands=".")
+    assert (said, clf.schema_.columns[0].span) == ("", (37.0, 2220.0))
+    assert fitted(written("rows.csv", cells, ","))[1] == ""
+    assert fitted(written("rows.csv", [f"{cell}5" for cell in cells if "." in cell]))[1] == ""
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ("{} kg", "because its numbers have the unit 'kg', as in '1 kg'"),
+        ("{}%", "because its numbers have the unit '%', as in '1%'"),
+        ("${}", "because its numbers have the unit '$', as in '$1'"),
+        ("{}'000", 'thousands are apart, as in "1\'000": read the file with thousands="\'"'),
+    ],
+)
+def test_numbers_with_units_are_named_with_the_cure(form, words):
+    _, said = fitted(written("rows.csv", [form.format(i % 12 + 1) for i in range(60)]))
+    assert f"column 'size' is read as text {words}" in said.replace("because its thousands", "thousands")
+    assert fitted(written("rows.csv", [f"{i % 12}{'abcdef'[i % 6]}" for i in range(60)]))[1] == ""
+
+
+def test_a_number_for_missing_cells_is_a_hint():
+    clf, said = fitted(written("rows.csv", [*SIZES[:9], "-999", *SIZES]))
+    assert "column 'size' holds -999, far outside its other numbers, 37.25 to 1490: if it" in said
+    clf, said = fitted("rows.csv", na_values=[-999])
+    assert (said, clf.schema_.columns[0].missing) == ("", 1)
+    assert fitted(written("rows.csv", ["999", *SIZES]))[1] == ""
+
+
+@pytest.mark.parametrize("head", ["size|kind\n", "size kind\n", "sep=;\nsize;kind\n", "# of today, by me\nsize;kind\n"])
+def test_other_separators_are_named_with_the_option(head):
+    sep = next(mark for mark in ";| " if mark in head.splitlines()[-1])
+    written("rows.csv", SIZES, sep, head)
+    with pytest.raises(ValueError, match=r"is no header: commas, semicolons and tabs separate cells; .* sep='\|'"):
+        nb.fit_table("rows.csv")
+    if head.count("\n") == 1:
+        assert fitted("rows.csv", sep=sep)[0].likelihoods_ == {"size": "normal"}
+    assert fitted(written("rows.csv", SIZES, ";", "#size;kind\n"))[0].likelihoods_ == {"#size": "normal"}

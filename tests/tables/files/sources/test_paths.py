@@ -89,14 +89,14 @@ def test_decimal_commas_are_named_with_what_to_write(place, model):
     (place / "rows.csv").write_text(COMMAS)
     warning = (
         "column 'price' is read as text because of '0,5' on line 2, which looks like a number with a decimal comma: "
-        "write 0.5"
+        "write 0.5, or read the file with decimal=',' (--decimal ,)"
     )
     assert make_table(open_data("rows.csv")).warnings[0] == warning
     result = CliRunner().invoke(main, ["fit", "rows.csv", "--save", "b.model"])
     assert f"warning: {warning}" in result.output
     with pytest.raises(DataError, match="cannot be normal: '0,5' on line 2 looks like a number with a decimal comma"):
         make_table(open_data("rows.csv"), overrides={"price": "normal"})
-    (place / "new.csv").write_text("x;y\n1.234,5;1\n")
+    (place / "new.csv").write_text("x;y\n1.234,5;1.5\n")
     result = CliRunner().invoke(main, ["predict", model, "new.csv"])
     assert "'1.234,5' looks like a number with a decimal comma: write 1234.5" in result.output
     with pytest.raises(nb.StreamError, match=r"line 2: column 'price' holds '0,5', .*: write 0.5; .* change the cells"):
