@@ -30,6 +30,7 @@ from bayesnb.tables.frames._likelihoods import choose_columns, say_left_out
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import Array, DataError, are_missing, as_series, label
 from bayesnb.tables.frames._summaries import Summary
+from bayesnb.tables.frames._words import require_vocabularies
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,6 +172,7 @@ def decide(source: Source, asked: Asked, found: Mapping[str, Summary], how: Call
     labels = summaries[target]
     classes = _classes_of(labels, asked.weight)
     schema = Schema(choose_columns(names, summaries, chosen), family, reading=asked.reading)
+    require_vocabularies(schema.columns)
     inferred = [column for column in schema.columns if column.inferred]
     warnings = (*source.warnings, *filter(None, [of_lost_names(labels)]), *warnings_of(summaries, inferred, how))
     if not schema.used:

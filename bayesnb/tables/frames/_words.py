@@ -11,6 +11,7 @@ from typing import Any, Self
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from bayesnb.compute.arrays._user_warnings import warn
 from bayesnb.tables.frames._columns import Column, in_order
 from bayesnb.tables.frames._series import DataError, are_missing, as_series
 from bayesnb.tables.frames._texts import DATES, factorise
@@ -163,7 +164,14 @@ class WordColumn(Column):
         other = cells.dtype == nw.Boolean or cells.dtype.is_numeric() or cells.dtype in DATES
         require_text(other, self.name, "dates or times" if cells.dtype in DATES else "numbers")
         positions, texts = factorise(cells, reading.missing)
-        return count_words(self._counter, texts.to_pylist(), positions)
+        counts = count_words(self._counter, texts.to_pylist(), positions)
+        silent = positions[(positions >= 0) & (np.diff(counts.indptr) == 0)]
+        if len(silent) and self.values and self.vectorizer.vocabulary is None:
+            warn(
+                f"{len(silent):,} of {len(cells):,} texts in column '{self.name}' have no word that the model knows, "
+                f"such as {texts[int(silent[0])].as_py()[:40]!r}, and say nothing of the class"
+            )
+        return counts
 
     def join(self, other: Any) -> Self:
         """The same column with the words of both; DataError if the other is of another kind, or is split otherwise."""
@@ -191,6 +199,16 @@ class WordColumn(Column):
         counter.vocabulary_ = {word: place for place, word in enumerate(self.values or (NO_WORD,))}
         counter.fixed_vocabulary_ = True
         return counter
+
+
+def require_vocabularies(columns: Iterable[Column]) -> None:
+    """Raise DataError if the vocabulary of a column of words is empty; hashed words have none."""
+    for column in columns:
+        if isinstance(column, WordColumn) and not (column.values or hasattr(column.vectorizer, "n_features")):
+            raise DataError(
+                f"column '{column.name}' has an empty vocabulary; perhaps its texts only contain stop words, or no "
+                f"word of two letters: choose likelihoods={{'{column.name}': 'character n-grams'}}, or leave it out"
+            )
 
 
 def require_text(refused: bool, name: str, held: str) -> None:

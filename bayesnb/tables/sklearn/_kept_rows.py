@@ -21,6 +21,7 @@ from bayesnb.core.rows._labelled_rows import LabelledRows
 from bayesnb.core.rows._model_statistics import ModelStatistics, discount, merge, places_of
 from bayesnb.core.rows._part import choose_part, number_rows
 from bayesnb.tables.frames._blocks import AnySchema
+from bayesnb.tables.frames._words import require_vocabularies
 from bayesnb.tables.sklearn import _settings as settings
 from bayesnb.tables.sklearn._incremental import Which
 
@@ -89,6 +90,8 @@ def learn_rows(estimator: Any, X: Any, classes: Array, codes: Array, weight: Arr
     more = which == "more"
     before, seen = (estimator.schema_, getattr(estimator, "_summaries", None)) if more else (None, None)
     given, summaries = settings.schema_of(X, estimator.likelihoods, estimator.missing, before, seen, weight)
+    if which == "all":  # later batches may have words
+        require_vocabularies(column for columns in given.blocks.values() for column in columns)
     batch = KeptRows.of(given.encode(X), codes, weight, len(classes))
     faded = float(estimator.forgetting) ** len(codes)
     rows, kept = batch, estimator._kept if more else None

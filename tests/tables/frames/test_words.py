@@ -89,6 +89,7 @@ def test_the_vocabulary_is_that_of_all_rows_and_new_words_say_nothing():
     assert_array_equal(clf.predict_proba(new), clf.predict_proba(known))
 
 
+@pytest.mark.filterwarnings("ignore:1 of 1 texts in column 'message' have no word that the model knows")
 @pytest.mark.parametrize("empty", [None, float("nan"), "", "...", "unheard"])
 def test_a_text_without_known_words_has_a_factor_of_one(empty):
     clf, rest = (fitted({**CHOSEN, "message": kind}, method="posterior") for kind in ("words", "skip"))
@@ -99,7 +100,7 @@ def test_a_text_without_known_words_has_a_factor_of_one(empty):
 
 @pytest.mark.parametrize("texts", [None, "", "..."])
 def test_a_column_without_any_word_makes_no_difference_and_may_gain_words(texts):
-    bare = fitted(frame=FRAME.assign(message=texts), dependence=False)
+    bare = nb.NaiveBayesClassifier(CHOSEN, dependence=False).partial_fit(FRAME.assign(message=texts), Y)
     rest = fitted({**CHOSEN, "message": "skip"}, dependence=False)
     assert_allclose(bare.predict_proba(FRAME), rest.predict_proba(FRAME), rtol=1e-9)
     bare.partial_fit(FRAME, Y)
@@ -309,3 +310,31 @@ def test_words_that_are_true_or_false_are_words_however_they_are_written():
     for rows in (slice(0, 2), slice(2, 5)):
         parts.partial_fit(pd.DataFrame({"t": texts[rows]}), y[rows], classes=[0, 1])
     assert_allclose(parts.statistics_.blocks["t"].counts, whole.statistics_.blocks["t"].counts)
+
+
+@pytest.mark.parametrize("texts", [["a", "b c"], ["7 5", "3"], ["\U0001f44d", "!"], ["", None], ["the and", "of"]])
+def test_an_empty_vocabulary_is_refused_with_the_cure(texts, tmp_path):
+    chosen = CountVectorizer(stop_words=["the", "and", "of"]) if texts[0] == "the and" else "words"
+    frame, y = pd.DataFrame({"message": texts * 6, "size": np.arange(12.0) % 5}), [*"ab"] * 6
+    words = r"column 'message' has an empty vocabulary; perhaps .* stop words.*: choose .*'character n-grams'"
+    frame.assign(kind=y).to_csv(tmp_path / "rows.csv", index=False)
+    for fit in (
+        lambda: nb.NaiveBayesClassifier({"message": chosen}).fit(frame, y),
+        lambda: nb.fit_table(frame.assign(kind=y), "kind", {"message": chosen}),
+        lambda: nb.fit_table(tmp_path / "rows.csv", "kind", {"message": chosen}),
+    ):
+        with pytest.raises(ValueError, match=words):
+            fit()
+    if texts[0]:
+        clf = nb.NaiveBayesClassifier({"message": CountVectorizer(analyzer="char"), "size": "normal"}).fit(frame, y)
+        assert clf.predict(frame).shape == (12,)
+
+
+def test_texts_without_a_known_word_are_counted():
+    clf = fitted(method="posterior")
+    new = pd.DataFrame({"message": ["w01", "new words", "w02 more", "\U0001f44d", None], "age": 0.5, "colour": "red"})
+    with pytest.warns(
+        UserWarning, match="2 of 5 texts in column 'message' have no word that the model knows, such as 'new"
+    ):
+        found = clf.predict_proba(new)
+    assert_allclose(found[[1, 3]], found[[4, 4]], rtol=1e-12)
