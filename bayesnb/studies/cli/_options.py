@@ -98,9 +98,8 @@ def reading_options(command: Callable[..., None]) -> Callable[..., None]:
     marks = {"decimal": "between a number and its decimals", "thousands": "between thousands", "sep": "between cells"}
     for name, where in marks.items():
         run = click.option(f"--{name}", metavar="MARK", help=f"The mark {where} in a CSV file.")(run)
-    run = click.option("--no-default-na", "default_na", flag_value=False, default=True, help="Only these are missing.")(
-        run
-    )
+    of_others: Any = {"flag_value": False, "default": True, "help": "Only these and empty cells are missing."}
+    run = click.option("--no-default-na", "default_na", **of_others)(run)
     return click.option("--na-values", multiple=True, metavar="TEXT", help="A missing cell; may be repeated.")(run)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial, reduce
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +33,7 @@ from bayesnb.tables.files.sources._tables import open_table
 from bayesnb.tables.frames._choices import AUTO
 from bayesnb.tables.frames._inferred import in_python
 from bayesnb.tables.frames._series import Array, DataError, as_series
-from bayesnb.tables.frames._values import READING, ReadingOptions
+from bayesnb.tables.frames._values import READING
 from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
 from bayesnb.tables.sklearn._kept_rows import KeptRows
 from bayesnb.tables.sklearn._settings import Plan, plan, require, require_dependence, require_temper
@@ -56,7 +56,7 @@ def fit_table(
     where: str | None = None,
     sample: Any = None,
     progress_bar: bool = True,
-    **reading: Unpack[ReadingOptions],
+    **reading: Any,
 ) -> NaiveBayesClassifier:
     """A classifier fitted to a table of any size, wherever its rows are.
 

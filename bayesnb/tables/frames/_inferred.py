@@ -17,15 +17,7 @@ from bayesnb.tables.frames._columns import SKIP, Column, Kind
 from bayesnb.tables.frames._series import DataError
 from bayesnb.tables.frames._summaries import Summary, summarise_column
 from bayesnb.tables.frames._texts import first_alike
-from bayesnb.tables.frames._values import (
-    CODES,
-    cure,
-    is_meant_as_number,
-    listing,
-    reads_as_number,
-    unit_of,
-    why_text,
-)
+from bayesnb.tables.frames._values import CODES, cure, is_meant_as_number, listing, reads_as_number, unit_of, why_text
 
 NOTHING = "nothing in it"
 ONE_VALUE = "one value only"
@@ -219,16 +211,11 @@ def _of_units(column: Summary) -> str:
     unit, times = max(units.items(), key=lambda pair: pair[1], default=("", 0))
     if times < 3 or 2 * (times + sum(map(reads_as_number, texts))) <= len(texts):
         return ""
-    cell = next(text for text in texts if unit_of(text) == unit)
+    why, do = f"its numbers have the unit '{unit}'", "to learn from them as numbers, take the unit out of the cells"
     if unit == "'":
-        return (
-            f"column '{column.name}' is read as text because its thousands are apart, as in \"{cell}\": read the file "
-            'with thousands="\'" (--thousands "\'")'
-        )
-    return (
-        f"column '{column.name}' is read as text because its numbers have the unit '{unit}', as in '{cell}': to learn "
-        "from them as numbers, take the unit out of the cells"
-    )
+        why, do = "its thousands are apart", 'read the file with thousands="\'" (--thousands "\'")'
+    cell = next(text for text in texts if unit_of(text) == unit)
+    return f"column '{column.name}' is read as text because {why}, as in \"{cell}\": {do}"
 
 
 def _of_codes(column: Summary) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Self, TypedDict
+from typing import Any, Self
 
 import numpy as np
 
@@ -45,16 +45,6 @@ class DataError(ValueError):
     """Data that cannot be used, or an option that does not fit them; the message is one sentence."""
 
 
-class ReadingOptions(TypedDict, total=False):
-    """What users may declare of cells and files, in the words of pandas."""
-
-    na_values: str | float | Sequence[str | float] | None
-    keep_default_na: bool | None
-    decimal: str | None
-    thousands: str | None
-    sep: str | None
-
-
 @dataclass(frozen=True)
 class Reading:
     """How cells are read: which are missing, and how files write numbers and separate cells.
@@ -73,13 +63,13 @@ class Reading:
     thousands: str | None = None
     sep: str | None = None
 
-    def declare(self, options: ReadingOptions) -> Self:
-        """The same with what the user has declared; None leaves an option as it is.
+    def declare(self, options: Mapping[str, Any]) -> Self:
+        """The same with what the user has declared, in the words of pandas; None leaves an option as it is.
 
         Raises:
             DataError: for an option that is not one of these, or that no file could have.
         """
-        given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+        given = {name: value for name, value in options.items() if value is not None}
         known = [one.name for one in fields(self)]
         if odd := [name for name in given if name not in known]:
             raise DataError(f"there is no option {odd[0]!r}{closest(odd[0], known) or f': {listing(known)} are'}")
@@ -87,19 +77,15 @@ class Reading:
             values = given["na_values"]
             values = [values] if isinstance(values, str | float | int) else values
             given["na_values"] = tuple(label(value).strip() for value in values)
-        if given.get("thousands") == "." and (given.get("decimal") or self.decimal) is None:
-            given["decimal"] = ","
+        if given.get("thousands") == "." and self.decimal is None:
+            given = {"decimal": ",", **given}
         found = replace(self, **given)
-        marks = {name: getattr(found, name) for name in ("decimal", "thousands", "sep")}
-        for name, mark in marks.items():
-            one = isinstance(mark, str) and len(mark.encode()) == 1 and mark not in '"\r\n' and not mark.isalnum()
-            if mark is not None and not one:
-                raise DataError(
-                    f"{name} must be one character of ASCII that is no letter, digit or quote, got {mark!r}"
-                )
-        both = marks["sep"], marks["decimal"] or ".", marks["thousands"]
-        if len({*both} - {None}) < 3 - both.count(None):
-            raise DataError(f"sep, decimal and thousands must differ, got {both[0]!r}, {both[1]!r} and {both[2]!r}")
+        marks = [mark for mark in (found.sep, found.decimal or ".", found.thousands) if mark is not None]
+        if len({*marks}) < len(marks) or not all(map(re.compile(r"(?a:[^\w\x80-\U0010ffff\r\n\"])").fullmatch, marks)):
+            raise DataError(
+                "sep, decimal and thousands must be three characters of ASCII, and no letters, digits or quotes, got "
+                + ", ".join(map(repr, marks))
+            )
         return found
 
     @cached_property

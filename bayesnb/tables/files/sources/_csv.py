@@ -43,8 +43,8 @@ TEXT = pa.dictionary(pa.int32(), pa.string())
 
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
-GROUPED = re.compile(r"[+-]?[0-9]{1,3}(\.[0-9]{3})*")
-"""A whole number with points between its thousands, or without."""
+GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+")
+"""What may be a whole number with points between its thousands."""
 
 SPACES = re.compile(rb'("[^"]*")|(?<![^\r\n])[ \t]+(?![^\r\n])')
 """A cell in quotes, or a line of spaces."""
@@ -274,9 +274,8 @@ def as_cells(column: pa.Array, reading: Reading, *, text: bool) -> pa.Array:
     if text or not are_numbers(present.drop_null()).all():
         quoted = pc.starts_with(cells, "'")
         read = [as_read(cell) for cell in cells.filter(quoted).to_pylist()]
-        return pa.DictionaryArray.from_arrays(
-            column.indices, pc.replace_with_mask(cells, quoted, pa.array(read, TEXT.value_type))
-        )
+        texts = pc.replace_with_mask(cells, quoted, pa.array(read, pa.string()))
+        return pa.DictionaryArray.from_arrays(column.indices, texts)
     try:
         numbers = present.cast(pa.float64())
     except pa.ArrowInvalid:  # Python reads +1 and digits of other scripts as well
@@ -299,27 +298,27 @@ def plain_numbers(cells: pa.Array, reading: Reading) -> pa.Array:
 def decimals_of(
     names: Sequence[str], rows: Sequence[Sequence[str]], missing: frozenset[str]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The marks in the numbers of a file with semicolons, as its first rows show them, and a sentence about them.
+    """The marks in the numbers of a file with semicolons, as its first rows show them, and sentences about them.
 
-    Commas are decimal if all columns of numbers have them. Points are taken for decimal ones, but may not be.
+    Commas are decimal if all columns of numbers with a fraction have them.
     """
-    commas, points, grouped = list[str](), False, list[tuple[str, str]]()
+    commas, grouped, points = list[str](), dict[str, str](), False
     for place, name in enumerate(names):
         cells = {row[place].strip() for row in rows if len(row) == len(names)} - missing
-        whole = {cell for cell in cells if cell.lstrip("+-").isdecimal()}
-        odd = sorted(cells - whole)
+        odd = sorted(cell for cell in cells if not cell.lstrip("+-").isdecimal())
         if odd and all(map(DECIMAL_COMMA.fullmatch, odd)):
             commas += odd
-        elif odd and all(map(reads_as_number, odd)):
-            points = True
-            grouped += [(name, odd[0])] if whole and all(map(GROUPED.fullmatch, cells)) else []
+        elif odd and all(map(GROUPED.fullmatch, odd)) and len(odd) < len(cells):
+            grouped[name] = odd[0]
+        else:
+            points |= any(map(reads_as_number, odd))
     if commas and not points:
-        marks = {"decimal": ","} | ({"thousands": "."} if any("." in cell for cell in commas) else {})
+        marks = {"decimal": ","} | ({"thousands": "."} if grouped or any("." in cell for cell in commas) else {})
         return marks, (f"numbers such as '{commas[0]}' have decimal commas, and are read so: decimal=',', --decimal ,",)
     return {}, tuple(
-        f"column '{name}' has whole numbers beside '{cell}', which is read as {float(cell):g}: if its point is one "
-        "between thousands, say so, thousands='.' or --thousands ."
-        for name, cell in grouped
+        f"column '{name}' has whole numbers and '{cell}': if its point is one between thousands, say so, thousands='.' or "
+        "--thousands ."
+        for name, cell in grouped.items()
     )
 
 

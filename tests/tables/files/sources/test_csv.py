@@ -332,9 +332,7 @@ def test_decimal_commas_of_all_columns_of_a_file_with_semicolons_are_read():
 def test_whole_numbers_beside_points_in_a_file_with_semicolons_may_be_thousands():
     cells = [f"{i * 37:,}".replace(",", ".") for i in range(1, 61)]
     clf, said = fitted(written("rows.csv", cells))
-    assert said.startswith(
-        "column 'size' has whole numbers beside '1.036', which is read as 1.036: if its point is one"
-    )
+    assert said.startswith("column 'size' has whole numbers and '1.036': if its point is one between thousands")
     clf, said = fitted("rows.csv", thousands=".")
     assert (said, clf.schema_.columns[0].span) == ("", (37.0, 2220.0))
     assert fitted(written("rows.csv", cells, ","))[1] == ""
@@ -344,9 +342,9 @@ def test_whole_numbers_beside_points_in_a_file_with_semicolons_may_be_thousands(
 @pytest.mark.parametrize(
     ("form", "words"),
     [
-        ("{} kg", "because its numbers have the unit 'kg', as in '1 kg'"),
-        ("{}%", "because its numbers have the unit '%', as in '1%'"),
-        ("${}", "because its numbers have the unit '$', as in '$1'"),
+        ("{} kg", "because its numbers have the unit 'kg', as in \"1 kg\""),
+        ("{}%", "because its numbers have the unit '%', as in \"1%\""),
+        ("${}", "because its numbers have the unit '$', as in \"$1\""),
         ("{}'000", 'thousands are apart, as in "1\'000": read the file with thousands="\'"'),
     ],
 )

@@ -117,9 +117,9 @@ def test_names_that_look_missing_can_be_kept(tmp_path):
     ("options", "words"),
     [
         ({"na_value": "x"}, "no option 'na_value'; did you mean 'na_values'"),
-        ({"decimal": ",,"}, "decimal must be one character"),
-        ({"sep": '"'}, "sep must be one character"),
-        ({"sep": ",", "decimal": ","}, "sep, decimal and thousands must differ"),
+        ({"decimal": ",,"}, "decimal and thousands must be three characters"),
+        ({"sep": '"'}, "must be three characters of ASCII"),
+        ({"sep": ",", "decimal": ","}, "got ',', ','"),
     ],
 )
 def test_options_that_no_file_could_have(options, words):
