@@ -168,7 +168,8 @@ def _read_set(name: str, given: Any, seed: int, group: Any, reading: Reading) ->
     y = np.asarray(y)
     if y.shape != (len(X),):
         raise DataError(f"y of set '{name}' must have one class for each of the {len(X)} rows, got shape {y.shape}")
-    group, places = _checked_groups(name, group, y), np.flatnonzero(~pd.isna(y))
+    gone = pd.isna(y) | np.array([*map(reading.is_missing, y.tolist())], bool)
+    group, places = _checked_groups(name, group, y), np.flatnonzero(~gone)
     X, y = take(X, places), y[places]
     plain = pd.DataFrame(X, columns=[f"x{d}" for d in range(X.shape[1])]) if frame is None else X
     target = next(f"class{'_' * n}" for n in range(99) if f"class{'_' * n}" not in plain)

@@ -76,8 +76,7 @@ def _encode_plain(column: Column, cells: list[Any], reading: Reading) -> list[fl
     """The cells as ``Column.encode`` gives them, but numbers are not checked; None if one is not plain."""
     if column.text is None:
         return [column.missing_code] * len(cells)
-    # pandas' NA first, of which no comparison is true or false
-    missing = [type(cell).__name__ == "NAType" or reading.is_missing(cell) for cell in cells]
+    missing = [*map(reading.is_missing, cells)]
     types = {type(cell) for cell, absent in zip(cells, missing, strict=True) if not absent}
     if column.kind == "missing":
         return [float(absent) for absent in missing] if types <= TEXTS | NUMBERS | BOOLEANS else None

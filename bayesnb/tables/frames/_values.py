@@ -102,7 +102,9 @@ class Reading:
         """Whether a plain cell is missing: None, NaN, pandas' NA, or declared so."""
         if isinstance(cell, str):
             return cell.strip() in self.missing
-        return cell is None or cell in self.numbers or (isinstance(cell, float) and cell != cell)
+        if cell is None or type(cell).__name__ == "NAType":  # of which no comparison is true or false
+            return True
+        return cell in self.numbers or (isinstance(cell, float) and cell != cell)
 
 
 READING = Reading()

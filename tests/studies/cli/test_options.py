@@ -1,5 +1,7 @@
 """`bayesnb predict` for another population and under costs, as in Python; and what `bayesnb --help` says."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pyarrow.parquet
@@ -104,3 +106,26 @@ def test_the_help_cuts_no_summary(width):
     words = " ".join(text.split())
     assert "Learn to predict a column of a table from the others" in words
     assert "predict Predict the class of every row of DATA with MODEL, a file that `bayesnb fit` wrote." in words
+
+
+def test_commands_declare_how_cells_are_read_and_models_remember_it():
+    rows = [f"{'unknown' if i == 3 else f'{i % 7},5'}|{['NA', 'DE', 'FR'][i % 3]}|{'ab'[i % 2]}" for i in range(42)]
+    Path("rows.csv").write_text("\n".join(["age|land|kind", *rows]))
+    options = ["--sep", "|", "--decimal", ",", "--na-values", "unknown", "--na-values", "-9", "--no-default-na"]
+    result = CliRunner().invoke(main, ["fit", "rows.csv", "--save", "model", "--no-temper", *options])
+    assert "age: " in result.output, result.output
+    assert "land: categorical (DE, FR, NA)" in result.output
+    Path("new.csv").write_text("age|land\n1,5|NA\n-9|DE\n")
+    found = CliRunner().invoke(main, ["predict", "model", "new.csv"])
+    assert (found.exit_code, found.stderr) == (0, "2 rows predicted\n")
+    Path("other.csv").write_text("age;land\n1.5;NA\n-9;DE\n")
+    again = CliRunner().invoke(main, ["predict", "model", "other.csv", "--sep", ";", "--decimal", "."])
+    assert (again.stdout, again.exit_code) == (found.stdout, 0)
+    for command in (
+        ["compare", "rows.csv", "--no-nuts", "--repeats", "1"],
+        ["experiment", "rows.csv:kind", "--splits", "2"],
+    ):
+        result = CliRunner().invoke(
+            main, [*command, "--methods", "MLE,full Bayes", "--sizes", "16", "--out", "out" + command[0], *options]
+        )
+        assert result.exit_code == 0, result.output

@@ -52,6 +52,18 @@ def test_rows_without_a_class_are_left_out_and_the_places_of_the_others_kept():
     assert_array_equal(data.given_rows(np.array([3])), X[[4]])
 
 
+def test_labels_and_cells_that_say_missing_are_missing_in_a_frame_and_in_a_file(tmp_path):
+    y = np.array(["u", "v", " NA ", "none"] * 10, object)
+    frame = pd.DataFrame(X, columns=[*"abc"]).assign(word=["red", "?", "blue", "n/a", "off"] * 8, y=y)
+    frame.to_csv(tmp_path / "s.csv", index=False)
+    kept = np.flatnonzero((y == "u") | (y == "v"))
+    for given in ((frame, "y"), (frame.drop(columns="y"), y), str(tmp_path / "s.csv")):
+        one = read_sets({"s": given}, seed=0, reading={"na_values": ["none", "off"]})[0]
+        assert len(one.table.y) == len(one.given) == len(kept)
+        assert_array_equal(one.table.X["numeric"], X[kept])
+        assert one.given["word"].isna().sum() == frame["word"][kept].isin(["?", "n/a", "off"]).sum()
+
+
 def test_a_file_names_its_classes_after_a_colon(tmp_path):
     path = tmp_path / "small.csv"
     pd.DataFrame({"kind": np.where(Y, "b", "a"), "size": X[:, 0], "town": np.where(X[:, 1] > 0, "x", "y")}).to_csv(

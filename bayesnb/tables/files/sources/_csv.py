@@ -316,8 +316,8 @@ def decimals_of(
         marks = {"decimal": ","} | ({"thousands": "."} if grouped or any("." in cell for cell in commas) else {})
         return marks, (f"numbers such as '{commas[0]}' have decimal commas, and are read so: decimal=',', --decimal ,",)
     return {}, tuple(
-        f"column '{name}' has whole numbers and '{cell}': if its point is one between thousands, say so, thousands='.' or "
-        "--thousands ."
+        f"column '{name}' has whole numbers and '{cell}': if its point is one between thousands, say so, thousands='.' "
+        "or --thousands ."
         for name, cell in grouped.items()
     )
 

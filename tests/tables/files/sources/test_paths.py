@@ -6,6 +6,7 @@ import io
 import lzma
 import zipfile
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
@@ -13,8 +14,9 @@ from click.testing import CliRunner
 import bayesnb as nb
 from bayesnb.studies.cli import main
 from bayesnb.tables.files._description import make_table
-from bayesnb.tables.files.sources._paths import open_data
+from bayesnb.tables.files.sources._paths import as_pandas, open_data
 from bayesnb.tables.frames._series import DataError
+from bayesnb.tables.frames._values import READING
 
 TEXT = b"x,label\n" + b"0.5,a\n1.5,b\n" * 8
 
@@ -101,3 +103,32 @@ def test_decimal_commas_are_named_with_what_to_write(place, model):
     assert "'1.234,5' looks like a number with a decimal comma: write 1234.5" in result.output
     with pytest.raises(nb.StreamError, match=r"line 2: column 'price' holds '0,5', .*: write 0.5; .* change the cells"):
         nb.stream(nb.NaiveBayes(nb.Normal()), "rows.csv", label="label", columns=["price"])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_table_written_with_any_marks_is_read_back(seed, place):
+    """Markers of missing cells, separators, decimals, thousands, quotes and line ends, at random."""
+    rng = np.random.default_rng(seed)
+    sep, decimal = rng.choice([*",;|\t^ "]), rng.choice([*".,"])
+    decimal = "." if sep == "," else decimal
+    thousands = rng.choice([mark for mark in "'., " if mark not in (sep, decimal)])
+    marker, end = rng.choice(["", "NA", "?", "-", "n. d.", "99999"]), rng.choice(["\n", "\r\n", "\r"])
+    x = np.where(rng.random(50) < 0.2, np.nan, (rng.normal(size=50) * 10.0 ** rng.integers(0, 6, 50)).round(2))
+    texts = np.array(["plain", 'with "quotes"', "two\nlines", "a,b;c|d", "'tis", "=1+1", "1.5 kg", None], object)
+    text = texts[rng.integers(0, len(texts), 50)]
+
+    def cell(value):
+        absent = value is None or value != value
+        number = f"{value:,.2f}" if isinstance(value, float) and not absent else ""
+        shown = number.translate({ord(","): thousands, ord("."): decimal}) if number else value
+        shown = marker if absent else shown
+        quoted = any(mark in shown for mark in (sep, '"', "\n", "\r")) or rng.random() < 0.1
+        return '"' + shown.replace('"', '""') + '"' if quoted else shown
+
+    rows = [["number", "text", "kind"], *zip(x.tolist(), text, np.array([*"ab"])[np.arange(50) % 2], strict=True)]
+    (place / "any.csv").write_bytes(end.join(sep.join(map(cell, row)) for row in rows).encode())
+    options = {"sep": sep, "decimal": decimal, "thousands": thousands, "na_values": [marker]}
+    source = open_data("any.csv", READING.declare(options))
+    found = pd.concat([as_pandas(batch) for batch in source.batches(source.names, {"text", "kind"})])
+    np.testing.assert_allclose(found["number"], x)
+    assert found["text"].tolist() == text.tolist()
