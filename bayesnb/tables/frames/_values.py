@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -33,6 +34,9 @@ CODES = frozenset(sign * (10.0**digits - 1.0) for digits in range(3, 7) for sign
 WITH_UNIT = re.compile(
     r"(?P<before>[$€£¥])?\s?[+-]?\d+(?P<grouped>(?:'\d{3})+)?(?:[.,]\d+)?\s?(?P<after>%|°?[A-Za-zµ]{1,4}[²³]?|[$€£¥])?"
 )
+
+NO_MARKS = string.ascii_letters + string.digits + '_"'
+"""Characters that separate neither cells nor thousands."""
 
 WHOLE = re.compile(r"([+-]?[0-9]+)(\.0*)?")
 THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}((,[0-9]{3})+\.[0-9]+|(,[0-9]{3}){2,})")
@@ -80,8 +84,10 @@ class Reading:
         if given.get("thousands") == "." and self.decimal is None:
             given = {"decimal": ",", **given}
         found = replace(self, **given)
-        marks = [mark for mark in (found.sep, found.decimal or ".", found.thousands) if mark is not None]
-        if len({*marks}) < len(marks) or not all(map(re.compile(r"(?a:[^\w\x80-\U0010ffff\r\n\"])").fullmatch, marks)):
+        marks = [str(mark) for mark in (found.sep, found.decimal or ".", found.thousands) if mark is not None]
+        if len({*marks}) < len(marks) or not all(
+            re.fullmatch(r"[ -~\t]", mark) and mark not in NO_MARKS for mark in marks
+        ):
             raise DataError(
                 "sep, decimal and thousands must be three characters of ASCII, and no letters, digits or quotes, got "
                 + ", ".join(map(repr, marks))

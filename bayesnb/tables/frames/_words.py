@@ -165,12 +165,15 @@ class WordColumn(Column):
         require_text(other, self.name, "dates or times" if cells.dtype in DATES else "numbers")
         positions, texts = factorise(cells, reading.missing)
         counts = count_words(self._counter, texts.to_pylist(), positions)
-        silent = positions[(positions >= 0) & (np.diff(counts.indptr) == 0)]
-        if len(silent) and self.values and self.vectorizer.vocabulary is None:
-            warn(
-                f"{len(silent):,} of {len(cells):,} texts in column '{self.name}' have no word that the model knows, "
-                f"such as {texts[int(silent[0])].as_py()[:40]!r}, and say nothing of the class"
-            )
+        if self.values and self.vectorizer.vocabulary is None:
+            silent, split = positions[(positions >= 0) & (np.diff(counts.indptr) == 0)], self._counter.build_analyzer()
+            some = {place: texts[place].as_py() for place in np.unique(silent).tolist()}
+            unknown = [place for place, text in some.items() if split(text)]  # others have no word at all
+            if unknown:
+                warn(
+                    f"{np.isin(silent, unknown).sum():,} of {len(cells):,} texts in column '{self.name}' have no word "
+                    f"that the model knows, such as {some[unknown[0]][:40]!r}, and say nothing of the class"
+                )
         return counts
 
     def join(self, other: Any) -> Self:
