@@ -83,7 +83,7 @@ class Reading:
             given["na_values"] = tuple(label(value).strip() for value in values)
         if given.get("thousands") == "." and self.decimal is None:
             given = {"decimal": ",", **given}
-        found = replace(self, **given)
+        found = replace(self, **given) if given else self  # files leave out what is the default
         marks = [str(mark) for mark in (found.sep, found.decimal or ".", found.thousands) if mark is not None]
         if len({*marks}) < len(marks) or not all(
             re.fullmatch(r"[ -~\t]", mark) and mark not in NO_MARKS for mark in marks
