@@ -1,6 +1,5 @@
 """The tutorials: cells that a notebook runs one by one, and their numbers against numpy, scipy and scikit-learn."""
 
-import ast
 import re
 
 import matplotlib.pyplot as plt
@@ -16,17 +15,6 @@ from sklearn.metrics import log_loss
 from sklearn.naive_bayes import GaussianNB
 
 from tests.conftest import EXAMPLES
-
-TOUR = [
-    "quick_start",
-    "mixed_frame",
-    "text_pipeline",
-    "words_and_numbers",
-    "experiment",
-    "migrating",
-    "living_model",
-    "taxonomy",
-]
 
 
 def cells(name):
@@ -52,19 +40,6 @@ def notebook(monkeypatch, tmp_path):
         return scope
 
     return call
-
-
-@pytest.mark.parametrize("name", TOUR)
-def test_text_stands_in_cells_of_text_and_each_cell_of_code_is_whole(name):
-    found = cells(name)
-    assert {heading for heading, _ in found} == {" [markdown]", ""}
-    for heading, source in found:
-        statements = ast.parse(source).body
-        if heading:
-            assert all(isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant) for part in statements)
-            assert source.strip().startswith(("# ", '"""'))
-        else:
-            assert statements
 
 
 def test_quick_start(notebook):

@@ -49,7 +49,6 @@ for name in ("NaiveBayesClassifier", "fit_table", "sklearn", "results.TableSchem
 """
 
 
-@pytest.mark.slow
 def test_each_name_says_what_it_needs():
     tables = "needs pandas and scikit-learn: pip install 'bayesnb[tables]'"
     studies = "needs pandas, scikit-learn and matplotlib: pip install 'bayesnb[studies]'"
@@ -66,7 +65,6 @@ def test_each_name_says_what_it_needs():
 FIT = "post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli(a=9.0)), [[1], [0], [0], [0]], [0, 0, 1, 1])\n"
 
 
-@pytest.mark.slow
 def test_fits_are_made_and_answer(tmp_path):
     code = f"""
 import jax
