@@ -331,15 +331,6 @@ def start_powers(family: Any, num_columns: int) -> Array:
     return np.repeat(shares(family).mean(axis=0), 1 if family.one_feature else num_columns)
 
 
-def power_groups(family: Any, num_columns: int) -> Array:
-    """For each of G groups a factor on ``start_powers``, [G, P], 0 for powers of other groups.
-
-    The factors of a power average to one over groups, and the powers of a fit are the mean over groups.
-    """
-    multiples = shares(family) / shares(family).mean(axis=0)
-    return np.repeat(multiples, 1 if family.one_feature else num_columns, axis=1)
-
-
 def by_view(family: Any, powers: Array) -> Array:
     """The powers of each view's columns, [V, D], or [V, 1] from one power of the whole block. Pure JAX."""
     powers = jnp.asarray(powers)

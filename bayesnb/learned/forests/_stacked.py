@@ -146,3 +146,27 @@ class StackedPosterior(Posterior):
             return joint(odds, [average_predictions(found, self.shares)])
 
         return of_rows
+
+
+def average(fits: Mapping[str, Posterior | ForestPosterior], shares: Array, log_losses: Array) -> StackedPosterior:
+    """The average of fits by the names of parts, with their powers; the first is that of the columns."""
+    first: Any = fits[COLUMNS]
+    forests = {name: fit for name, fit in fits.items() if isinstance(fit, ForestPosterior)}
+    one = next(iter(forests.values()), None)
+    return StackedPosterior(
+        first.prior,
+        first.model,
+        first.statistics,
+        first.powers,
+        first.length_exponents,
+        first.class_power,
+        shares=shares,
+        log_losses=log_losses,
+        pairs=None if one is None else one.pairs,
+        forest_powers=tuple((fit.posterior.powers or {}, fit.power) for fit in forests.values()),
+        structures=tuple(forests),
+        parents=forests["best"].parents if "best" in forests else None,
+        segments=() if one is None else one.segments,
+        apart=() if one is None else one.apart,
+        normals={name: fit for name, fit in fits.items() if isinstance(fit, Posterior) and name != COLUMNS},
+    )

@@ -1,16 +1,20 @@
 """What ``NaiveBayesClassifier`` learns by default: powers, and the shares of parts with dependence in an average.
 
-The parts are the posterior, the same with the "best" forest of dependence, and with "aode", and with covariances of
-numbers, one for all classes ("lda") and one for each ("qda"). Each learns powers of its own from one table of
-leave-one-out log ratios, and the shares are ``stacking_weights`` from the same rows. Of few rows dependence must also
-convince folds, whose segments, edges and priors of covariances have not seen the row either.
+The parts are the posterior of the columns, the same with the "best" forest of dependence and with "aode"
+(``_forest_parts``), and with covariances of numbers, one for all classes ("lda") and one for each ("qda")
+(``_covariance_parts``). All judge the same rows, and one loop treats them alike:
+
+- A part learns its powers from its table of leave-one-out log ratios, as ``temper`` does.
+- Up to ``limits.FEW_ROWS`` rows a part with dependence has a second table, by folds, whose segments, edges and priors
+  of covariances have not seen the row either. It learns from each, and the one with the larger loss counts.
+- The shares of the parts are ``stacking_weights`` of what they say of the rows then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,10 +37,11 @@ from bayesnb.learned.forests._layout import Layout, Segments, has_categories, la
 from bayesnb.learned.forests._left_out_ratios import left_out_of_each
 from bayesnb.learned.forests._pairs import PairStatistics, count_pairs
 from bayesnb.learned.forests._posterior import ForestPosterior, score_forests
-from bayesnb.learned.forests._stacked import COLUMNS, COVARIANCES, StackedPosterior
+from bayesnb.learned.forests._stacked import COLUMNS, COVARIANCES, average
 from bayesnb.learned.forests._structures import STRUCTURES
-from bayesnb.learned.validation._learn_powers import Group, learn_powers
+from bayesnb.learned.validation._learn_powers import learn_powers
 from bayesnb.learned.validation._ratio_table import (
+    Groups,
     LeftOutRatios,
     count_features,
     left_out_log_ratios,
@@ -44,7 +49,7 @@ from bayesnb.learned.validation._ratio_table import (
     softmax,
 )
 from bayesnb.learned.validation._stacking import find_shares
-from bayesnb.learned.validation._temper import raise_words, split_groups, with_powers
+from bayesnb.learned.validation._temper import raise_words, with_powers, without_forest
 
 WITHOUT, WITH = 3.0, 2.0
 """The Dirichlet prior of the shares, of the part without dependence and of each with it: before any row is seen the
@@ -61,6 +66,30 @@ Count = Callable[[NaiveBayes, Layout, Segments], PairStatistics]
 """Counts the pairs of rows of a model, of columns in this layout with these segments."""
 
 
+class Part(NamedTuple):
+    """A model in the average: its ``fit`` before powers, and ``tables`` of rows left out, which each suggest powers."""
+
+    name: str
+    fit: Any
+    tables: list[LeftOutRatios]
+
+
+class Judged(NamedTuple):
+    """The powers that one table suggests, -log p(y | x) of its rows [N] under them, and where another search begins."""
+
+    powers: Array
+    nats: Array
+    deviations: list[Array]
+
+
+class Default(NamedTuple):
+    """The fit with what was learned, on how many rows, and whether columns have too many pairs for forests."""
+
+    fit: Any
+    num_learned: int
+    has_too_many_pairs: bool
+
+
 def fit_default(
     exact: Posterior,
     X: Any,
@@ -70,10 +99,8 @@ def fit_default(
     by_feature: Collection[str],
     structures: Sequence[str],
     count: Count | None = None,
-) -> tuple[Any, int, bool]:
+) -> Default:
     """The posterior with powers, learned on rows that are known to be its own or a part; averaged with dependence.
-
-    And on how many rows the powers were learned, and whether forests are left out as columns have too many pairs.
 
     Args:
         exact: The posterior.
@@ -90,53 +117,32 @@ def fit_default(
     folds = _folds(exact, table, some)
     with one_blas_thread():
         table, words = raise_words(table)
-        powers, groups = learn_powers(split_groups(exact, table))
-    posterior = with_powers(exact, table.sizes, powers, words)
-    if [*structures] == [COLUMNS]:
-        return posterior, some.num_rows, False
-
-    def loss(learned: tuple[Array, Array]) -> float:
-        return float(table.weight @ learned[0])
-
-    forests, has_too_many = _find_forests(exact, rows, some, structures, count)
-    nats, found = [softmax(table.joint(powers))[1]], list[tuple[dict[str, Array], Array]]()
-    for of_one in zip(*_ratios_of_forests([*forests.values()], some, folds), strict=True):
-        learned = [_learn_with(ratio, table, groups, some.labels.y) for ratio in of_one]
-        of_rows, powers = max(learned, key=loss)
-        nats.append(of_rows)
-        found.append((with_powers(exact, table.sizes, powers, words).powers or {}, np.asarray(powers[-1])))
-    if COLUMNS not in structures and forests:
-        (forest,), ((own, power),) = forests.values(), found
-        return replace(forest, posterior=replace(posterior, powers=own), power=power), some.num_rows, False
-    normals = dict[str, Posterior]()
-    for part, fit, judged in _fit_covariances(exact, some, structures, folds):
-        tables = [table.with_blocks(log_probs, some.labels.y) for log_probs in judged]
-        of_rows, powers = max((_learn_alone(fit, one) for one in tables), key=loss)
-        nats.append(of_rows)
-        normals[part] = with_powers(fit, tables[0].sizes, powers, words)
-    if len(nats) == 1:
-        return posterior, some.num_rows, has_too_many
+    forests, has_too_many_pairs = _find_forests(exact, rows, some, structures, count)
+    parts = [
+        Part(COLUMNS, exact, [table]),
+        *_forest_parts(forests, table, some, folds),
+        *_covariance_parts(exact, table, some, structures, folds),
+    ]
+    fits, nats, start = dict[str, Any](), list[Array](), None
+    for part in parts:
+        judged = [_judge(part.fit, one, start) for one in part.tables]
+        worst = max(judged, key=lambda one: float(table.weight @ one.nats))
+        fits[part.name] = with_powers(part.fit, part.tables[0].sizes, worst.powers, words)
+        nats.append(worst.nats)
+        start = start or worst.deviations
+    if COLUMNS not in structures or len(fits) == 1:
+        return Default([*fits.values()][-1], some.num_rows, has_too_many_pairs)
     shares = find_shares(np.stack(nats, axis=1), table.weight, [WITHOUT, *[WITH] * (len(nats) - 1)])
-    losses = np.column_stack([*nats, -log_average([-one for one in nats], shares)])
-    first = next(iter(forests.values()), None)
-    stacked = StackedPosterior(
-        exact.prior,
-        exact.model,
-        exact.statistics,
-        posterior.powers,
-        posterior.length_exponents,
-        posterior.class_power,
-        shares=shares,
-        log_losses=table.weight @ losses / table.weight.sum(),
-        pairs=None if first is None else first.pairs,
-        forest_powers=tuple(found),
-        structures=tuple(forests),
-        parents=forests["best"].parents if "best" in forests else None,
-        segments=() if first is None else first.segments,
-        apart=() if first is None else first.apart,
-        normals=normals,
-    )
-    return stacked, some.num_rows, has_too_many
+    losses = table.weight @ np.column_stack([*nats, -log_average([-one for one in nats], shares)])
+    return Default(average(fits, shares, losses / table.weight.sum()), some.num_rows, has_too_many_pairs)
+
+
+def _judge(fit: Posterior | ForestPosterior, table: LeftOutRatios, start: list[Array] | None) -> Judged:
+    """What a table suggests; the search for the powers of a forest begins at those of the columns."""
+    groups = Groups.of(without_forest(fit).prior.families, table.sizes)
+    with one_blas_thread():
+        powers, deviations = learn_powers(groups, table, None if table.forest is None else start)
+    return Judged(powers, softmax(table.joint(powers))[1], deviations)
 
 
 def _find_forests(
@@ -187,31 +193,25 @@ def _ranks(numbers: Array) -> Array:
     return ranks
 
 
-def _ratios_of_forests(forests: Sequence[ForestPosterior], rows: LabelledRows, folds: Sequence[Array]) -> list[Array]:
-    """The left-out log ratios of rows by each forest, [M, N, K], and of few rows those of folds."""
+def _forest_parts(
+    forests: Mapping[str, ForestPosterior], table: LeftOutRatios, rows: LabelledRows, folds: Sequence[Array]
+) -> list[Part]:
+    """The parts with forests, whose log ratio is one feature more; of few rows also that of the other folds."""
     if not forests:
         return []
-    ratios = [left_out_of_each(forests, rows, np.minimum(rows.weight(), 1.0))]
-    return [*ratios, _ratios_of_folds(forests, rows, folds)] if folds else ratios
+    fits = [*forests.values()]
+    ratios = [left_out_of_each(fits, rows, np.minimum(rows.weight(), 1.0))]
+    if folds:
+        ratios.append(_ratios_of_folds(fits, rows, folds))
+    return [
+        Part(one.structure, one, [table.with_forest(of_each[m], rows.labels.y) for of_each in ratios])
+        for m, one in enumerate(fits)
+    ]
 
 
 def _each(forest: ForestPosterior, structures: Sequence[str], preferences: Array) -> dict[str, ForestPosterior]:
     """The same statistics with each of the structures."""
     return {one: choose_parents(replace(forest, structure=one), preferences) for one in structures}
-
-
-def _learn_alone(fit: Posterior, table: LeftOutRatios) -> tuple[Array, Array]:
-    """-log p(y | x) of each left-out row [N] of a posterior, and the powers that are learned."""
-    with one_blas_thread():
-        powers, _ = learn_powers(split_groups(fit, table))
-    return softmax(table.joint(powers))[1], powers
-
-
-def _learn_with(ratio: Array, table: LeftOutRatios, groups: Sequence[Group], y: Array) -> tuple[Array, Array]:
-    """-log p(y | x) of each left-out row [N] with the log ratios of a forest, and the powers that are learned then."""
-    with one_blas_thread():
-        powers, _ = learn_powers([group.with_forest(ratio, y) for group in groups])
-    return softmax(table.with_forest(ratio, y).joint(powers))[1], powers
 
 
 def _ratios_of_folds(forests: Sequence[ForestPosterior], rows: LabelledRows, folds: Sequence[Array]) -> Array:
@@ -229,11 +229,11 @@ def _ratios_of_folds(forests: Sequence[ForestPosterior], rows: LabelledRows, fol
     return ratios
 
 
-def _fit_covariances(
-    exact: Posterior, rows: LabelledRows, parts: Sequence[str], folds: Sequence[Array]
-) -> Iterator[tuple[str, Posterior, list[dict[str, Array]]]]:
-    """The parts that have a covariance of numbers, of which a view is a Normal, as posteriors; and by block the log p
-    of left-out rows, [N, K], also by the other folds of few rows, whose prior has not seen the row either.
+def _covariance_parts(
+    exact: Posterior, table: LeftOutRatios, rows: LabelledRows, parts: Sequence[str], folds: Sequence[Array]
+) -> Iterator[Part]:
+    """The parts that have a covariance of numbers, of which a view is a Normal: each block of them is one feature, of
+    the log p of left-out rows, and of few rows by the other folds, whose prior has not seen the row either.
 
     A row that lacks a number teaches them nothing, and is judged by those it has.
     """
@@ -267,7 +267,7 @@ def _fit_covariances(
                 others = fit_posterior(model, statistics=summarise(taught.select(~fold))).model.families
                 for name in numbers:
                     _predict_some(judged[1][name], others[name], given[name], fold)
-        yield part, fit, judged
+        yield Part(part, fit, [table.with_blocks(log_probs, rows.labels.y) for log_probs in judged])
 
 
 def _predict_some(out: Array, family: Any, x: Array, some: Array) -> None:

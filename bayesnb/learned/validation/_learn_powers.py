@@ -7,17 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import NamedTuple
 
 import numpy as np
 import scipy  # scipy.optimize is loaded on first use
 
 from bayesnb.compute.arrays._placement import Array
-from bayesnb.learned.validation._ratio_table import (
-    LeftOutRatios,
-    Loss,
-    softmax,
-)
+from bayesnb.learned.validation._ratio_table import Groups, LeftOutRatios, Loss, softmax
 from bayesnb.learned.validation._temper_in_jax import LOG_TEMPERATURES, SCALES, TOO_LOW
 
 MOST_NEWTON = 500
@@ -52,36 +47,20 @@ def learn_temperature(table: LeftOutRatios) -> float:
     return float(np.exp(scipy.optimize.brentq(slope, low, high)))
 
 
-class Group(NamedTuple):
-    """Features that learn powers by themselves: the ``factors`` [F] of their ratios, 0 for others, and their table.
+def learn_powers(
+    groups: Groups, table: LeftOutRatios, start: Sequence[Array] | None = None
+) -> tuple[Array, list[Array]]:
+    """The powers [F], and that of forests if the table has it: those that each group learns, averaged.
 
-    The search for their deviations begins at ``start``, [F], or 0.
+    And the deviations of each group, at which another search may ``start``, also one with forests.
     """
-
-    factors: Array
-    table: LeftOutRatios
-    start: Array | None = None
-
-    def with_forest(self, log_ratio: Array, y: Array) -> Group:
-        """The group with the log ratio of forests [N, K] for rows of these labels."""
-        start = None if self.start is None else np.append(self.start, 0.0)
-        return Group(self.factors, self.table.with_forest(log_ratio, y), start)
-
-
-def learn_powers(groups: Sequence[Group]) -> tuple[Array, list[Group]]:
-    """The powers [F], and that of forests if the tables have it: those that each group learns, averaged.
-
-    And the groups, with what was found as the start of another search.
-    """
-    of_forest = [1.0] * (groups[0].table.forest is not None)
-    powers, found = np.zeros(len(groups[0].factors) + len(of_forest)), []
-    for group in groups:
-        multiples = np.append(group.factors, of_forest)
-        own, temperature = multiples > 0, learn_temperature(group.table)
-        delta = learn_deviations(group.table, temperature, group.start) if own.any() else np.zeros(0)
-        powers[own] += multiples[own] * temperature * (1.0 + delta)
-        found.append(group._replace(start=delta))
-    return powers / len(groups), found
+    powers, found = [], list[Array]()
+    for of_group, begin in zip(groups.split(table), start or [np.zeros(0)] * len(groups.factors), strict=True):
+        temperature, num_features = learn_temperature(of_group), of_group.num_features
+        begin = np.pad(begin, (0, num_features - len(begin)))
+        found.append(learn_deviations(of_group, temperature, begin) if num_features else begin)
+        powers.append(temperature * (1.0 + found[-1]))
+    return groups.join(powers), found
 
 
 def learn_deviations(table: LeftOutRatios, temperature: float, start: Array | None = None) -> Array:

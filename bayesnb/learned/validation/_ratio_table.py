@@ -5,7 +5,7 @@ log p(k, x_i | D without i) / p(y_i, x_i | D without i)  =  prior_ik + sum_f rat
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from bayesnb.compute.arrays._loops import in_threads, row_blocks
 from bayesnb.compute.arrays._placement import as_array, promote_dtypes
 from bayesnb.compute.arrays._typing import Array
 from bayesnb.core.families._base import Family, left_out
-from bayesnb.core.families._views import start_powers
+from bayesnb.core.families._views import shares, start_powers
 from bayesnb.core.families.parts._statistics import without
 from bayesnb.core.results._classifier import Posterior
 from bayesnb.core.results._combine import Powers, has_word_terms
@@ -82,7 +82,7 @@ class LeftOutRatios:
         """The table with the log ratio of forests [N, K] for rows of these labels."""
         return replace(self, forest=_Relative(y, log_ratio.shape[1])(log_ratio))
 
-    def with_blocks(self, log_probs: dict[str, Array], y: Array) -> LeftOutRatios:
+    def with_blocks(self, log_probs: Mapping[str, Array], y: Array) -> LeftOutRatios:
         """The table with log p of whole blocks [N, K] in place of their features, for rows of these labels."""
         parts = np.split(self.ratios, np.cumsum([*self.sizes.values()])[:-1], axis=2)
         by_block: dict[str, Array] = dict(zip(self.sizes, parts, strict=True))
@@ -92,8 +92,10 @@ class LeftOutRatios:
         return replace(self, ratios=ratios, sizes=self.sizes | dict.fromkeys(log_probs, 1))
 
     def select(self, features: Array, factors: Array) -> LeftOutRatios:
-        """The table with some of the features, [F] or a mask, and their ratios times these factors."""
-        ratios = np.take(self.ratios, np.arange(self.ratios.shape[2])[features], axis=2)  # faster than by a mask
+        """The table with these features and their ratios times factors."""
+        if (factors == 1).all() and len(features) == self.ratios.shape[2]:
+            return self
+        ratios = np.take(self.ratios, features, axis=2)
         ratios *= factors.astype(ratios.dtype)
         return replace(self, ratios=ratios)
 
@@ -165,6 +167,41 @@ class LeftOutRatios:
         return list(row_blocks(num_rows, row_bytes, block_bytes=limits.IN_CACHE)) or [
             slice(0)
         ]  # at least one, if empty
+
+
+class Groups(NamedTuple):
+    """Features that learn their powers apart: in each group ``factors`` [G, F] on their ratios, 0 for other groups'.
+
+    A ``Normal`` in ``Views`` is a group and the other views are one: each learns as if the other were absent. The
+    factors of a feature average to one over groups, and its power is the mean of those that the groups learn.
+    """
+
+    factors: Array
+
+    @classmethod
+    def of(cls, families: Mapping[str, Any], sizes: Mapping[str, int]) -> Groups:
+        """Those of blocks with so many features each; a block with one power is in all groups."""
+        weights = {name: np.ones((1, 1)) if size == 1 else shares(families[name]) for name, size in sizes.items()}
+        most = max(map(len, weights.values()), default=1)
+        factors = [np.ones((most, 0))]
+        for name, own in weights.items():
+            of_views = np.broadcast_to(own / own.mean(axis=0), (most, own.shape[1]))
+            factors.append(np.repeat(of_views, sizes[name] // own.shape[1], axis=1))
+        return cls(np.concatenate(factors, axis=1))
+
+    def split(self, table: Any) -> list[Any]:
+        """The table of each group."""
+        of_groups = [np.flatnonzero(factors) for factors in self.factors]
+        return [table.select(own, factors[own]) for own, factors in zip(of_groups, self.factors, strict=True)]
+
+    def join(self, powers: Sequence[Array]) -> Array:
+        """The powers [F], and those of forests behind them, from those that each group has learned."""
+        found = []
+        for factors, own in zip(self.factors, powers, strict=True):
+            place, size = np.cumsum(factors > 0) - 1, np.count_nonzero(factors)
+            found.append(either.concatenate([factors * own[place], own[size:]], axis=0))  # 0 for other groups' features
+        total: Array = sum(found[1:], found[0])
+        return total / len(found)
 
 
 def prior_and_words(table: Any, powers: Powers | None) -> Array:

@@ -38,7 +38,6 @@ from bayesnb.compute.arrays._compute import interpret
 from bayesnb.compute.arrays._loops import one_blas_thread
 from bayesnb.compute.arrays._placement import is_traced, promote_dtypes
 from bayesnb.compute.arrays._typing import ArrayLike, Estimator, LabelsLike, Table
-from bayesnb.core.families._views import power_groups
 from bayesnb.core.results._classifier import Posterior
 from bayesnb.core.results._combine import Powers
 from bayesnb.core.results._unwrap import unwrap
@@ -47,9 +46,10 @@ from bayesnb.core.rows._labelled_rows import LabelledRows, label_rows
 from bayesnb.learned.forests._posterior import ForestPosterior
 from bayesnb.learned.forests._stacked import StackedPosterior
 from bayesnb.learned.validation import _temper_in_jax as temper_in_jax
-from bayesnb.learned.validation._learn_powers import Group, learn_deviations, learn_powers, learn_temperature
+from bayesnb.learned.validation._learn_powers import learn_deviations, learn_powers, learn_temperature
 from bayesnb.learned.validation._leave_one_out import fitted_rows
 from bayesnb.learned.validation._ratio_table import (
+    Groups,
     LeftOutRatios,
     count_features,
     left_out_log_ratios,
@@ -131,10 +131,8 @@ def temper(
         tempered = _raise_in_jax(posterior, label_rows(posterior.model, X, y, sample_weight), per_feature)
         return tempered
     arguments.require_known("temper of forests", posterior, X, y, sample_weight)
-    forest = posterior if isinstance(posterior, ForestPosterior) else None
-    exact: Any = posterior if forest is None else forest.posterior
-    tempered, power, _ = _raise(exact, fitted_rows(exact, X, y, sample_weight), per_feature, forest)
-    return tempered if forest is None else replace(forest, posterior=tempered, power=power)
+    tempered, _ = _raise(posterior, fitted_rows(without_forest(posterior), X, y, sample_weight), per_feature)
+    return tempered
 
 
 def temper_fitted(
@@ -144,27 +142,31 @@ def temper_fitted(
 
     ``per_feature`` may be the blocks whose features have powers of their own; any other block has one.
     """
-    tempered, _, num_learned = _raise(posterior, label_rows(posterior.model, X, y, weight), per_feature, None)
-    return tempered, num_learned
+    return _raise(posterior, label_rows(posterior.model, X, y, weight), per_feature)
 
 
 def _raise(
-    exact: Posterior, rows: LabelledRows, per_feature: bool | Collection[str], forest: ForestPosterior | None
-) -> tuple[Posterior, Any, int]:
-    """The fit with powers that these of its rows suggest, the power of the forests' log ratio, and the rows' number."""
+    fit: Posterior | ForestPosterior, rows: LabelledRows, per_feature: bool | Collection[str]
+) -> tuple[Any, int]:
+    """The fit with powers that these of its rows suggest, and on how many it learned."""
+    exact, forest = without_forest(fit), fit if isinstance(fit, ForestPosterior) else None
     rows = part_of(exact, rows, sum(count_features(rows, per_feature).values()))
     table = left_out_log_ratios(exact, rows, by_feature=per_feature, forest=forest)
     with one_blas_thread():
         table, words = raise_words(table)
         if per_feature is not False:
-            powers, _ = learn_powers(split_groups(exact, table))
+            powers, _ = learn_powers(Groups.of(exact.prior.families, table.sizes), table)
         else:
             powers = np.full(table.num_features, learn_temperature(table))
             if forest is not None:
                 features, ratio = 1.0 + learn_deviations(table.with_one_feature(), powers[0])
                 powers *= np.append(np.full(len(powers) - 1, features), ratio)
-    of_forest = powers[-1] if forest is not None else None
-    return with_powers(exact, table.sizes, powers, words), of_forest, rows.num_rows
+    return with_powers(fit, table.sizes, powers, words), rows.num_rows
+
+
+def without_forest(fit: Posterior | ForestPosterior) -> Posterior:
+    """The fit itself, or of one with forests that without dependence."""
+    return fit.posterior if isinstance(fit, ForestPosterior) else fit
 
 
 def raise_words(table: LeftOutRatios) -> tuple[LeftOutRatios, Powers]:
@@ -184,14 +186,19 @@ def _raise_in_jax(exact: Posterior, rows: LabelledRows, per_feature: bool) -> Po
     words = _words_of(table.words, temper_in_jax.learn_words(table)) if table.words else NO_WORDS
     table = table._replace(prior=prior_and_words(table, words))
     if per_feature:
-        powers = temper_in_jax.learn_powers(table, _power_groups(exact, table))
+        powers = temper_in_jax.learn_powers(Groups.of(exact.prior.families, table.sizes), table)
     else:
         powers = jnp.full(table.ratios.shape[2], temper_in_jax.learn_temperature(table))
     return with_powers(exact, table.sizes, powers, words)
 
 
-def with_powers(exact: Posterior, sizes: dict[str, int], powers: Any, words: Powers) -> Posterior:
-    """The fit with powers [F] of blocks of these sizes, end to end, of ``Views`` relative to their shares."""
+def with_powers(exact: Any, sizes: dict[str, int], powers: Any, words: Powers) -> Any:
+    """The fit with powers [F] of blocks of these sizes, end to end, of ``Views`` relative to their shares; that of
+    forests is the last.
+    """
+    if isinstance(exact, ForestPosterior):
+        without = with_powers(exact.posterior, sizes, powers, words)
+        return replace(exact, posterior=without, power=np.asarray(powers[-1]))
     start, by_block = exact.prior.start_powers() or {}, dict(words.features)
     for (name, size), end in zip(sizes.items(), np.cumsum(list(sizes.values())), strict=True):
         own = powers[end - size : end]
@@ -199,29 +206,6 @@ def with_powers(exact: Posterior, sizes: dict[str, int], powers: Any, words: Pow
         by_block[name] = own * start[name] if name in start and len(start[name]) == size else own
     in_order = {name: by_block[name] for name in exact.prior.families}
     return replace(exact, powers=in_order, length_exponents=words.lengths or None, class_power=words.of_class)
-
-
-def _power_groups(posterior: Posterior, table: LeftOutRatios | temper_in_jax.Ratios) -> Any:
-    """The factor on each feature's log ratios in each group that learns powers by itself, [G, F]."""
-    families = posterior.prior.families
-    of_block = [power_groups(families[name], posterior.prior.columns[name] or 0) for name in table.sizes]
-    of_block = [
-        own if own.shape[1] == size else np.ones((1, size))
-        for own, size in zip(of_block, table.sizes.values(), strict=True)
-    ]
-    most = max(map(len, of_block), default=1)
-    return np.concatenate(
-        [np.ones((most, 0)), *(np.broadcast_to(own, (most, own.shape[1])) for own in of_block)], axis=1
-    )
-
-
-def split_groups(exact: Posterior, table: LeftOutRatios) -> list[Group]:
-    """The groups of the features of a posterior."""
-    found = []
-    for factors in _power_groups(exact, table):
-        own = factors > 0
-        found.append(Group(factors, table if (factors == 1).all() else table.select(own, factors[own])))
-    return found
 
 
 def _with_fit(classifier: Any, fit: Any, per_feature: bool) -> Any:

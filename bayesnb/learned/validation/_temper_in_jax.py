@@ -24,7 +24,7 @@ from bayesnb.core.results._combine import has_word_terms, raise_lengths
 from bayesnb.core.rows._checks import columns_in
 from bayesnb.core.rows._labelled_rows import LabelledRows
 from bayesnb.core.rows._part import part_size
-from bayesnb.learned.validation._ratio_table import class_part, count_features
+from bayesnb.learned.validation._ratio_table import Groups, class_part, count_features
 
 LOG_TEMPERATURES = (-12.0, 0.0)
 """Bounds of log T, whose prior has standard deviation 1: the common power never makes the model more confident."""
@@ -67,6 +67,10 @@ class Ratios(NamedTuple):
     def loss(self, powers: Array) -> tuple[Array, Array, Array]:
         """-sum_i weight_i log p(y_i | x_i) under powers [F], its gradient [F] and second derivatives [F, F]."""
         return _log_loss(self.prior + self.ratios @ powers, self.ratios, self.weight)
+
+    def select(self, features: np.ndarray[Any, Any], factors: np.ndarray[Any, Any]) -> Ratios:
+        """The table with these features and their ratios times factors."""
+        return self._replace(ratios=self.ratios[:, :, features] * factors[None, None])
 
 
 def _log_loss(joint: Array, ratios: Array, weight: Array) -> tuple[Array, Array, Array]:
@@ -244,13 +248,11 @@ def learn_deviations(table: Ratios, temperature: Array) -> Array:
     return modes[best] - (step - jax.lax.stop_gradient(step))
 
 
-def learn_powers(table: Ratios, groups: np.ndarray[Any, Any]) -> Array:
-    """The powers [F] of the features: the mean of those that each group learns, from multiples [G, F] of the ratios."""
-    powers = jnp.zeros(groups.shape[1], table.ratios.dtype)
-    for multiples in groups:
-        own = np.flatnonzero(multiples)
-        of_group = table._replace(ratios=table.ratios[:, :, own] * multiples[own][None, None])
+def learn_powers(groups: Groups, table: Ratios) -> Array:
+    """The powers [F] of the features: the mean of those that each group learns."""
+    powers = []
+    for of_group in groups.split(table):
         temperature = learn_temperature(of_group)
-        if own.size:
-            powers = powers.at[own].add(multiples[own] * temperature * (1.0 + learn_deviations(of_group, temperature)))
-    return powers / len(groups)
+        some = of_group.ratios.shape[2] > 0
+        powers.append(temperature * (1.0 + learn_deviations(of_group, temperature)) if some else jnp.zeros(0))
+    return groups.join(powers)

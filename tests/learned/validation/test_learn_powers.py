@@ -1,5 +1,7 @@
 """Powers learned from a table, against scipy's minimum of the same penalised loss in JAX."""
 
+from dataclasses import replace
+
 import jax
 import numpy as np
 import pytest
@@ -7,7 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import lsq_linear, minimize, minimize_scalar
 
 from bayesnb.learned.validation import _learn_powers as module
-from bayesnb.learned.validation._learn_powers import Group, learn_deviations, learn_powers, learn_temperature
+from bayesnb.learned.validation._learn_powers import learn_deviations, learn_powers, learn_temperature
+from bayesnb.learned.validation._ratio_table import Groups
 from bayesnb.learned.validation._temper_in_jax import SCALES
 from tests.learned.validation.left_out_tables import F, features_of, loss, loss_of, make_table
 
@@ -105,17 +108,19 @@ def test_groups_learn_by_themselves_and_are_averaged(rng):
     """Two of features that overlap, each with multiples of its features; the forests' ratio is in both."""
     whole, y = make_table(rng, num_rows=150), rng.integers(0, 4, 150)
     factors = np.array([[2.0, 2.0, 0.0, 0.0, 1.0], [0.0, 0.0, 3.0, 0.5, 1.0]])
-    groups = [Group(each, whole.select(each > 0, each[each > 0])) for each in factors]
-    powers, learned = learn_powers(groups)
+    groups = Groups(factors)
+    powers, learned = learn_powers(groups, whole)
     expected = np.zeros(F)
-    for each, group in zip(factors, groups, strict=True):
-        temperature = learn_temperature(group.table)
-        expected[each > 0] += each[each > 0] * temperature * (1.0 + by_scipy(group.table, temperature)[0]) / 2.0
+    for each in factors:
+        own = each > 0
+        table = replace(whole, ratios=whole.ratios[:, :, own] * each[own])
+        temperature = learn_temperature(table)
+        expected[own] += each[own] * temperature * (1.0 + by_scipy(table, temperature)[0]) / 2.0
     assert_allclose(powers, expected, atol=2e-3)
     ratio = rng.normal(size=(150, 4)) + 1.5 * np.eye(4)[y]
-    with_forest, _ = learn_powers([group.with_forest(ratio, y) for group in learned])
-    cold, _ = learn_powers([group.with_forest(ratio, y) for group in groups])
+    with_forest, _ = learn_powers(groups, whole.with_forest(ratio, y), learned)
+    cold, _ = learn_powers(groups, whole.with_forest(ratio, y))
     assert_allclose(with_forest, cold, atol=4e-3)
     assert with_forest.shape == (F + 1,)
     assert with_forest[-1] > 0.5
-    assert_array_equal(learn_powers([Group(np.zeros(0), make_table(rng, num_features=0))])[0], np.zeros(0))
+    assert_array_equal(learn_powers(Groups(np.zeros((1, 0))), make_table(rng, num_features=0))[0], np.zeros(0))
