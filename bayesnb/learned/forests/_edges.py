@@ -35,11 +35,28 @@ from bayesnb.learned.forests._layout import Layout, Segments, normal_prior, pseu
 from bayesnb.learned.forests._pairs import PairStatistics, join_segments, merge_labels
 
 
+class LabelAxis(NamedTuple):
+    """An axis of the labels of class k, in its three parts, end to end.
+
+    ``parents`` are the labels (k, c) of categories of parents, ``given_seen`` k in the rows where each of the I parents
+    is seen, and ``alone`` k in all rows.
+    """
+
+    parents: Array
+    given_seen: Array
+    alone: Array
+
+    @classmethod
+    def cut(cls, table: Array, num_parents: int, axis: int = 1) -> LabelAxis:
+        """The parts of this axis of a table."""
+        at, first = (slice(None),) * axis, -1 - num_parents
+        return cls(table[(*at, slice(first))], table[(*at, slice(first, -1))], table[(*at, slice(-1, None))])
+
+
 class Child(NamedTuple):
     """A block of features as children: their prior and their statistics under each label.
 
-    Each class k has the labels (k, c) for the S categories of all parents, k in the rows where each of the I parents is
-    seen, and k alone: L = S + I + 1 labels, and K L in all.
+    Each class has a ``LabelAxis`` of the S categories of all parents: L = S + I + 1 of them, and K L in all.
     """
 
     prior: Any
@@ -125,13 +142,14 @@ def log_evidence_ratios(parts: Parts) -> Array:
 
     A column of one category, such as a histogram's without cuts, has no edges: they would be other words for no edge.
     """
-    sizes, size = parts.sizes, sum(parts.sizes)
+    sizes = parts.sizes
 
     def edges(child: Child) -> Array:
         """[I, F]."""
         ratio = child.prior.log_partition_ratio(child.statistics)
         ratio = ratio.reshape(parts.num_classes, parts.num_labels, ratio.shape[1]).sum(axis=0)
-        return EndToEnd(sizes).of_columns(ratio[:size].T).T - ratio[size:-1]
+        of = LabelAxis.cut(ratio, len(sizes), axis=0)
+        return EndToEnd(sizes).of_columns(of.parents.T).T - of.given_seen
 
     real = bivariate_normal.log_bayes_factor(parts.prior, parts.moments).sum(axis=0)
     ratios = assemble([edges(child) for child in parts.children], real, NEVER)

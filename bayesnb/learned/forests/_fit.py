@@ -28,6 +28,7 @@ from bayesnb.core.rows import _arguments as arguments
 from bayesnb.core.rows._checks import columns_in
 from bayesnb.core.rows._labelled_rows import Specification, label_rows
 from bayesnb.core.rows._sufficient_statistics import ModelStatistics, summarise
+from bayesnb.learned.forests._edges import LabelAxis
 from bayesnb.learned.forests._layout import has_categories, lay_out, segments_of
 from bayesnb.learned.forests._pairs import PairStatistics, count_pairs
 from bayesnb.learned.forests._posterior import ForestPosterior, ForestStatistics, forest_evidence, forest_parts
@@ -124,8 +125,9 @@ def find_preferences(fit: ForestPosterior) -> Array:
     parts, evidence = forest_parts(fit), forest_evidence(fit)
     sums = np.where(evidence == NEVER, 0.0, evidence).sum(axis=1)
     if parts.sizes:  # an edge that ties with its reverse differs from it where cells are missing
-        counts = parts.children[0].statistics.counts.reshape(parts.num_classes, parts.num_labels, -1)[:, -1]
-        sums[: len(parts.sizes)] += np.add.reduceat(gammaln(counts + 1.0).sum(axis=0), starts_of(parts.sizes)[:-1])
+        counts = parts.children[0].statistics.counts.reshape(parts.num_classes, parts.num_labels, -1)
+        logs = gammaln(LabelAxis.cut(counts, len(parts.sizes)).alone + 1.0).sum(axis=(0, 1))
+        sums[: len(parts.sizes)] += np.add.reduceat(logs, starts_of(parts.sizes)[:-1])
     return PREFERENCE * (sums / np.abs(sums).max(initial=1.0)).round(4)
 
 

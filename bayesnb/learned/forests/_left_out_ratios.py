@@ -19,7 +19,7 @@ from bayesnb.compute.primitives._pair_sums import Odds, left_out_sums
 from bayesnb.compute.primitives.sums import Labels, class_sums
 from bayesnb.core.rows._labelled_rows import LabelledRows
 from bayesnb.learned.forests import _bivariate_normal as bivariate_normal
-from bayesnb.learned.forests._edges import Parts, assemble, take_labels
+from bayesnb.learned.forests._edges import LabelAxis, Parts, assemble, take_labels
 from bayesnb.learned.forests._posterior import ForestPosterior, Prepared, find_rows, prepare
 from bayesnb.learned.forests._ratios import PairRows, log_ratios
 
@@ -63,7 +63,8 @@ def _look_up(prepared: Prepared, rows: PairRows, y: Array, weight: Array) -> Arr
     tables = np.stack(np.broadcast_arrays(child.statistics.counts, child.prior.concentration), axis=-1)
     tables = tables.reshape(num_classes, -1, size, 2)
     totals = np.add.reduceat(tables, starts_of(sizes)[:-1], axis=2)
-    odds = Odds(tables[:, :size], totals[:, :size], tables[:, -1], totals[:, -1])
+    own, total = (LabelAxis.cut(one, len(sizes)) for one in (tables, totals))
+    odds = Odds(own.parents, total.parents, own.alone[:, 0], total.alone[:, 0])
     found = prepared.log_ratios(rows)
     for m, combine in enumerate(prepared.combines):
         sums = left_out_sums(odds, rows.places, y, weight, np.asarray(combine.edges))
@@ -87,9 +88,11 @@ def prepare_left_out(parts: Parts) -> LeftOut:
         seen = rows.places < starts[-1]
         codes = np.where(seen, rows.places - starts[:-1], -1)
         blocks = (codes, *rows.blocks) if num_columns else rows.blocks
-        # of each row and parent (k, c), and k where the parent is seen; k alone where it is missing, and at the end
-        labels = [np.where(seen, one, num_labels - 1) for one in (rows.places, starts[-1] + np.arange(num_columns))]
-        labels = np.concatenate([*labels, np.full((len(y), 1), num_labels - 1)], axis=1) + num_labels * y[:, None]
+        first = num_labels * y[:, None]
+        alone = first + num_labels - 1
+        given = rows.places, starts[-1] + np.arange(num_columns)
+        parents, given_seen = (np.where(seen, first + one, alone) for one in given)  # a missing parent is none
+        labels = LabelAxis(parents, given_seen, alone)
         own: tuple[Any, ...] = (None,) * len(blocks)
         if (weight != 1).any():  # a row is a class
             sums = class_sums(Labels(np.arange(len(y)), weight), len(y))
@@ -109,24 +112,26 @@ def _partitions(parts: Parts) -> tuple[tuple[Array, ...], Array]:
 
 
 def _left_out(
-    children: Any, partitions: Any, blocks: Any, reals: Array, weight: Array, labels: Array, own: Any, pair: Any,
+    children: Any, partitions: Any, blocks: Any, reals: Array, weight: Array, labels: LabelAxis, own: Any, pair: Any,
     of_pairs: Array
 ) -> tuple[Array, Array]:  # fmt: skip
     removed, ratios, alone = [], [], [jnp.zeros((len(weight), 0))]
-    first = labels.shape[1] // 2  # the number of parents with categories, which are the first features
-    flat, row = labels.ravel(), np.repeat(np.arange(len(labels)), labels.shape[1])
+    num_parents, each = labels.parents.shape[1], jnp.concatenate(labels, axis=1)
+    flat, row = each.ravel(), np.repeat(np.arange(len(each)), each.shape[1])
     for child, x, partition, of_row in zip(children, blocks, partitions, own, strict=True):
         terms = child.prior.left_out_terms(child.statistics, jnp.asarray(x)[row], flat, weight[row])
-        shape = (*labels.shape, terms.shape[1])
+        shape = (*each.shape, terms.shape[1])
         terms = terms.reshape(shape)
-        ratios.append(terms[:, :first] - terms[:, -1:])
-        alone.append(terms[:, -1])
+        of = LabelAxis.cut(terms, num_parents)
+        ratios.append(of.parents - of.alone)
+        alone.append(of.alone[:, 0])
         change = terms  # one row changes the evidence by its predictive, and a row of another weight:
         if of_row is not None:
             left = take_labels(child.statistics, flat).minus(take_labels(of_row, row))
             change = (partition[flat] - take_labels(child.prior, flat).log_partition_ratio(left)).reshape(shape)
-        removed.append(change[:, :first] - change[:, first:-1])
-    margin = jnp.concatenate(alone, axis=1)[:, None, first : first + reals.shape[1]]
+        of = LabelAxis.cut(change, num_parents)
+        removed.append(of.parents - of.given_seen)
+    margin = jnp.concatenate(alone, axis=1)[:, None, num_parents : num_parents + reals.shape[1]]
     missing = jnp.isnan(reals)
     x, (moments, prior) = jnp.where(missing, 0.0, reals), pair
     parent, child_cells = x[:, :, None], x[:, None, :]

@@ -21,7 +21,7 @@ from bayesnb.core.families import Normal
 from bayesnb.core.families.priors._normal_inverse_gamma import student
 from bayesnb.learned.forests import _bivariate_normal as bivariate_normal
 from bayesnb.learned.forests._bivariate_normal import Conditional
-from bayesnb.learned.forests._edges import Parts, assemble, take_labels
+from bayesnb.learned.forests._edges import LabelAxis, Parts, assemble, take_labels
 
 
 class PairRows(NamedTuple):
@@ -52,7 +52,8 @@ def pair_tables(parts: Parts) -> PairTables:
     counted = jnp.zeros((parts.num_classes, size + 1, size + 1))
     if size:
         logs = posteriors.pop(0).predictive_tables().finite.reshape(parts.num_classes, parts.num_labels, size)
-        counted = jnp.pad(logs[:, :size] - logs[:, -1:], [(0, 0), (0, 1), (0, 1)])
+        of = LabelAxis.cut(logs, len(parts.sizes))
+        counted = jnp.pad(of.parents - of.alone, [(0, 0), (0, 1), (0, 1)])
     pair = bivariate_normal.posterior(parts.prior, parts.moments)
     return PairTables(counted, tuple(map(tabulate, posteriors)), bivariate_normal.conditional(pair))
 
@@ -81,24 +82,24 @@ def _log_ratios(tables: PairTables, rows: PairRows, seen: Array | None) -> Array
     counted = jnp.take(tables.counted.reshape(num_classes, -1), at, axis=1, mode="clip").swapaxes(0, 1)
     if not tables.labelled:
         return counted
-    num_labels = size + num_columns  # a missing parent is none: the last label
-    last = jnp.full((num_rows, 1), size - 1, places.dtype)
-    own = jnp.concatenate([places, last], axis=1)
-    own = jnp.where(own < size - 1, own, num_labels - 1)[:, None] + num_labels * np.arange(num_classes)[None, :, None]
+    num_labels = size + num_columns
+    own = jnp.where(places < size - 1, places, num_labels - 1)  # a missing parent is none: the class alone
+    own = jnp.pad(own, [(0, 0), (0, 1)], constant_values=num_labels - 1)
+    own = own[:, None] + num_labels * np.arange(num_classes)[None, :, None]
     own = own.reshape(num_rows, num_classes * (num_columns + 1))
 
     def of_row(posterior: Any, x: Array, labels: Array) -> Array:
         return take_labels(posterior, labels).log_predictive_terms(x[None])[0]
 
-    def of_block(posterior: Any, x: Array) -> Array:
+    def of_block(posterior: Any, x: Array) -> LabelAxis:
         terms = jax.vmap(partial(of_row, posterior))(x, own)
-        return terms.reshape(num_rows, num_classes, num_columns + 1, terms.shape[2])
+        return LabelAxis.cut(terms.reshape(num_rows, num_classes, num_columns + 1, terms.shape[2]), 0, axis=2)
 
     terms = [of_block(*pair) for pair in zip(tables.labelled, rows.blocks, strict=True)]
-    alone = jnp.concatenate([part[:, :, -1] for part in terms], axis=2)[:, :, None, : rows.reals.shape[1]]
+    alone = jnp.concatenate([part.alone for part in terms], axis=3)[..., : rows.reals.shape[1]]
     x = (rows.reals if seen is None else jnp.where(seen, rows.reals, 0.0))[:, None, None, :]
     given = jax.tree.map(lambda table: table[None], tables.given)
     real = bivariate_normal.log_conditional(given, x.swapaxes(2, 3), x) - alone
     if seen is not None:
         real = jnp.where(seen[:, None, :, None] & seen[:, None, None, :], real, 0.0)
-    return assemble([counted] * bool(num_columns) + [part[:, :, :-1] - part[:, :, -1:] for part in terms], real, 0.0)
+    return assemble([counted] * bool(num_columns) + [part.parents - part.alone for part in terms], real, 0.0)
