@@ -25,6 +25,7 @@ from bayesnb.compute.arrays._placement import allow_promotion, fill_masked, lead
 from bayesnb.compute.arrays._typing import Array, FeatureNames, LabelsLike, Rows
 from bayesnb.compute.numerics._log_prob import logsumexp
 from bayesnb.core.families import Categorical, Histogram, MultivariateNormal
+from bayesnb.core.families._views import generative
 from bayesnb.core.fits._em import has_unlabelled
 from bayesnb.core.fits._nuts import HierarchicalDraws
 from bayesnb.core.model._declarations import fill_hyperpriors, sample_hyperparameters
@@ -141,7 +142,7 @@ def to_arviz(
         data = arviz.from_dict(groups, coords=coords, dims=dims)
         data["log_prior"] = arviz.from_dict({"log_prior": log_prior})["log_prior"]
     for block, family in model.families.items():
-        kinds = [MEASURES[int(np.ceil(share) + (share == 1))] for share in density_share(family)]
+        kinds = [MEASURES[int(np.ceil(share) + (share == 1))] for share in density_share(generative(family))]
         data.attrs[f"{block}_base_measure"] = kinds
     return data
 
@@ -164,7 +165,9 @@ def coordinates(model: NaiveBayes, class_names: Any = None, feature_names: Any =
         names = given.get(block, list(range(sizes[block])))
         coords[f"{block}_features"] = names
         for site in family.sites:
-            axes = {f"{block}_{axis}": list(labels) for axis, labels in site_axes(family, site, names).items()}
+            axes = {
+                f"{block}_{axis}": list(labels) for axis, labels in site_axes(generative(family), site, names).items()
+            }
             coords |= axes
             dims[f"{block}_{site}"] = [*([] if site in family.common_sites else ["classes"]), *axes]
     if model.spelling is not None:  # ArviZ names the axes of a program's own sites
@@ -264,7 +267,7 @@ def site_axes(family: Any, site: str, columns: Sequence[Any]) -> Axes:
 
 def site_labels(family: Any, site: str, columns: Sequence[str]) -> tuple[str, ...]:
     """A label for each entry of a site in one class, such as ``colour = 2`` for a category."""
-    axes = {**site_axes(family, site, columns)}
+    axes = {**site_axes(generative(family), site, columns)}
     first = next(iter(axes))
     if first.startswith("categories_"):  # a site for each column
         axes = {"features": [columns[int(first.removeprefix("categories_"))]], **axes}

@@ -20,6 +20,7 @@ from bayesnb.compute.arrays._placement import Array, to_double
 from bayesnb.compute.arrays._typing import ArrayLike, Estimator, LabelsLike, Table
 from bayesnb.compute.numerics._dirichlet import log_multivariate_beta_ratio
 from bayesnb.core.families import Histogram, Multinomial, MultivariateNormal, Normal
+from bayesnb.core.families._views import Views, generative
 from bayesnb.core.families.parts._bin_statistics import bin_mass, same_bins
 from bayesnb.core.families.parts._support import require_positive
 from bayesnb.core.fits._closed_form import fit_posterior
@@ -185,7 +186,8 @@ def _require_same_rows(name: str, fit: Posterior, other_name: str, other: Poster
 
 def _to_one_measure(fits: Mapping[str, Posterior], precision: Any) -> dict[str, float]:
     """What each log evidence needs so that all compare: log precisions, and the cost of shares from the rows."""
-    parts = {name: to_double((fit.prior.families, fit.statistics)) for name, fit in fits.items()}
+    given = {name: {b: generative(f) for b, f in fit.prior.families.items()} for name, fit in fits.items()}
+    parts = {name: to_double((given[name], fit.statistics)) for name, fit in fits.items()}
     more, before = dict.fromkeys(fits, 0.0), None
     for name, (families, statistics) in parts.items():
         blocks, num_rows = statistics.blocks, statistics.class_counts.sum()
@@ -306,6 +308,7 @@ def _(family: Any) -> Array:
 
 
 is_continuous.register(Histogram, lambda _: True)
+is_continuous.register(Views, lambda _: True)
 
 
 @density_share.register(Histogram)

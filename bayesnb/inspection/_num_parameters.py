@@ -13,6 +13,7 @@ import numpy as np
 from bayesnb.compute.arrays._placement import known
 from bayesnb.compute.arrays._typing import LabelsLike, Rows
 from bayesnb.core.families import Binomial, Histogram, Multinomial, MultivariateNormal
+from bayesnb.core.families._views import generative
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.results._classifier import Classifier, PointEstimate, class_probs
 from bayesnb.core.rows import _arguments as arguments
@@ -89,7 +90,7 @@ def num_parameters(
     for name, family in of.families.items():
         size = known[name] or family.declared_columns
         size = _agree(f"the columns of block {name!r} are", size, given.get(name), "X", "num_columns")
-        per_class, shared = _free_parameters(family, size)
+        per_class, shared = _free_parameters(generative(family), size)
         blocks[name] = classes * per_class + shared
         joint *= num_values(family, size) or 0  # as infinitely many have no product
     return NumParameters(blocks, sum(blocks.values()), joint - 1 if joint else None)

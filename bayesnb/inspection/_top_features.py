@@ -36,6 +36,7 @@ from bayesnb.core.families import (
     Views,
 )
 from bayesnb.core.families._base import Family, Params
+from bayesnb.core.families._views import generative
 from bayesnb.core.families.parts._bins import centres_of
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.results import _display_names as names
@@ -254,7 +255,7 @@ def _of_vectors(family: Any, params: Params, k: int) -> Array:
 @raised_divergence.register(Views)
 def _(family: Any, params: Params, k: int, powers: Array) -> Array:
     """The sum over bins of their terms, those of other views at the bins' centres."""
-    probs, centres = family.bin_probs(params), _centres(family).T
+    probs, centres = family.generative.bin_probs(params), _centres(family.generative).T
     terms = raise_terms(family, family.log_likelihood_terms(params, centres).finite, powers, centres)
     return jnp.einsum("dg,gjd->jd", probs[k], terms[:, k, None] - terms)
 
@@ -287,4 +288,4 @@ _divergence = jax.jit(lambda family, params, k, powers: raised_divergence(family
 @jax.jit
 def _means(family: Family, params: Params) -> Array:
     with allow_promotion():
-        return means(family, params)
+        return means(generative(family), params)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Self
+from operator import attrgetter
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +17,7 @@ from jax.scipy.stats import norm
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._cells import all_within
 from bayesnb.compute.arrays._compute import compute_rows, interpret
-from bayesnb.compute.arrays._placement import Array, Node, on_host, pytree
+from bayesnb.compute.arrays._placement import Array, on_host, pytree
 from bayesnb.compute.numerics._log_prob import LogProb
 from bayesnb.compute.primitives import products
 from bayesnb.compute.primitives._codes import find_bins
@@ -24,7 +25,6 @@ from bayesnb.compute.primitives.products._student import Student
 from bayesnb.compute.primitives.sums import ClassSums
 from bayesnb.core.families._base import Family, Score, left_out
 from bayesnb.core.families._histogram import Histogram
-from bayesnb.core.families._hyperparameters import Hyperparameters
 from bayesnb.core.families._multivariate_normal import MultivariateNormal
 from bayesnb.core.families._normal import Normal
 from bayesnb.core.families.parts._bin_statistics import HistogramStatistics, ViewStatistics, require_exact
@@ -149,8 +149,13 @@ def require_no_view(given: Any) -> None:
         )
 
 
+def _of_generative(*names: str) -> Any:
+    """What views have of their Histogram by these names."""
+    return [property(attrgetter(f"generative.{name}")) for name in names]
+
+
 @pytree
-class Views(Node):
+class Views(Family):
     """Real features seen by V views: p(y = k | x) is proportional to p(k) prod_d prod_v r_kdv(x_d)^w_dv.
 
     ``nb.Views(nb.NormalScores(), nb.Histogram())`` sees a column as a ``Histogram`` of bins and as a Normal of the
@@ -188,7 +193,7 @@ class Views(Node):
     families: tuple[Any, ...]
 
     statistics_type = ViewStatistics
-    _replace: ClassVar[Any] = Hyperparameters._replace
+    sites, axes = Histogram.sites, Histogram.axes
 
     def __init__(self, *views: Histogram | NormalScores | Normal) -> None:
         kinds = [type(view) for view in views]
@@ -215,11 +220,17 @@ class Views(Node):
         """The family that gives the program, p(x), the evidence and the parameters."""
         return next(family for family in self.families if type(family) is Histogram)
 
-    def __getattr__(self, name: str) -> Any:
-        """What views have not themselves is the generative model's."""
-        if name.startswith("__") or "families" not in vars(self):  # copies ask before there are any
-            raise AttributeError(name)
-        return getattr(self.generative, name)
+    num_columns, declared_columns, common_sites = _of_generative("num_columns", "declared_columns", "common_sites")
+    params, likelihood, check_params = _of_generative("params", "likelihood", "check_params")
+    reference, mode, mle = _of_generative("reference", "mode", "mle")
+    likelihood_tables, likelihood_scorer = _of_generative("likelihood_tables", "likelihood_scorer")
+    log_likelihood_terms, log_likelihood_ratio = _of_generative("log_likelihood_terms", "log_likelihood_ratio")
+    row_base_measure, log_base_measure = _of_generative("row_base_measure", "log_base_measure")
+    predictive_tables, log_predictive_terms, left_out_terms = _of_generative(
+        "predictive_tables", "log_predictive_terms", "left_out_terms"
+    )
+    log_partition, log_partition_ratio = _of_generative("log_partition", "log_partition_ratio")
+    cut_probability, no_cut_probability = _of_generative("cut_probability", "no_cut_probability")
 
     # each family by itself
 
@@ -244,9 +255,6 @@ class Views(Node):
         if not all_within(x, limits.SAFE_CELL):
             Normal().check(x, block)
             require_exact(x, block)
-
-    def prepare(self, x: Array, weight: Callable[[], Array | None]) -> Self:
-        return self.map(lambda family: family.prepare(x, weight) if isinstance(family, Histogram) else family)
 
     def resolve(self, pooled: ViewStatistics, num_classes: int) -> Self:
         return self.map(lambda family: family.resolve(pooled.of(family), num_classes))
@@ -310,8 +318,14 @@ class Views(Node):
         return jnp.concatenate(terms, axis=2)
 
 
-Histogram.register(Views)  # to functions of families it is the Histogram that generates
-Family.known["Views"] = Views
+def generative(family: Any) -> Any:
+    """The family that has the block's program, p(x), evidence and parameters: itself, or the Histogram of views."""
+    return family.generative if isinstance(family, Views) else family
+
+
+def of_generative(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of a family, for ``Views``: that of the Histogram, which generates the rows."""
+    return lambda views, *given: function(views.generative, *given)
 
 
 def shares(family: Any) -> Array:

@@ -30,6 +30,7 @@ from bayesnb.compute.numerics._covariances import proper, variances
 from bayesnb.compute.numerics._log_prob import LogProb, logsumexp
 from bayesnb.compute.primitives.sums import Labels
 from bayesnb.core.families import Histogram
+from bayesnb.core.families._views import generative
 from bayesnb.core.fits._closed_form import fit_map, fit_mle, fit_posterior, require_fit
 from bayesnb.core.model._naive_bayes import NaiveBayes, Sites
 from bayesnb.core.results._classifier import PointEstimate
@@ -216,7 +217,7 @@ def fit_em(
 def refuse_discrete(model: NaiveBayes, obstacle: str) -> None:
     """ValueError if a family has discrete sites, such as the cuts of a Histogram; ``obstacle`` ends the message."""
     for name, family in model.families.items():
-        if _has_discrete_sites(family):
+        if _has_discrete_sites(generative(family)):
             raise ValueError(f"block {name!r} is {type(family).__name__}, whose {obstacle}")
 
 

@@ -22,7 +22,7 @@ from bayesnb.compute.arrays._placement import fields_of, pytree, to_double
 from bayesnb.compute.arrays._typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.compute.arrays._user_warnings import warn
 from bayesnb.compute.numerics import _newton as newton
-from bayesnb.core.families import FAMILIES, Family, Histogram, MultivariateNormal, Normal, NormalKnownVariance
+from bayesnb.core.families import FAMILIES, Family, Histogram, MultivariateNormal, Normal, NormalKnownVariance, Views
 from bayesnb.core.families._categorical import CategoricalStatistics
 from bayesnb.core.families.parts._support import require_choice, require_positive
 from bayesnb.core.fits._closed_form import fit_posterior
@@ -187,6 +187,7 @@ _hyperparameter_names.register(Normal, lambda _: ["strength"])
 _hyperparameter_names.register(MultivariateNormal, lambda _: ["strength"])
 _hyperparameter_names.register(NormalKnownVariance, lambda _: ["scale"])
 _hyperparameter_names.register(Histogram, lambda _: [])
+_hyperparameter_names.register(Views, lambda _: [])
 
 
 @partial(jax.jit, static_argnames="by")

@@ -42,7 +42,7 @@ from bayesnb.compute.primitives.products._student import Student, log_student_mi
 from bayesnb.core.families import Histogram, Multinomial
 from bayesnb.core.families._base import Family, Score
 from bayesnb.core.families._categorical import LookupFamily
-from bayesnb.core.families._views import Views, by_view, start_powers
+from bayesnb.core.families._views import Views, by_view, of_generative, start_powers
 from bayesnb.core.families.priors._normal_inverse_gamma import raise_student
 from bayesnb.core.model._naive_bayes import NaiveBayes, Sites, joint, joint_score
 from bayesnb.core.rows import _arguments as arguments
@@ -255,6 +255,7 @@ def score_categories(family: Any, logs: LogProb) -> Score:
 
 
 score_categories.register(LookupFamily, lambda family, logs: family.predictive_scorer(logs))
+score_categories.register(Views, of_generative(score_categories))
 
 
 @singledispatch
@@ -264,6 +265,7 @@ def table_sizes(family: Any, num_columns: int) -> tuple[int, ...]:
 
 
 table_sizes.register(Histogram, lambda family, num_columns: (family.cells,) * num_columns)
+table_sizes.register(Views, of_generative(table_sizes))
 
 
 def _of_categories(family: Family, by_feature: Array) -> Array:

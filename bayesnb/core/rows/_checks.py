@@ -37,6 +37,7 @@ from bayesnb.core.families import Binomial, Categorical, Histogram, Multinomial,
 from bayesnb.core.families._base import Family, Params
 from bayesnb.core.families._categorical import codes_of_one_hot
 from bayesnb.core.families._hyperparameters import values_of
+from bayesnb.core.families._views import generative
 from bayesnb.core.families.parts._bin_statistics import same_bins
 from bayesnb.core.families.parts._support import WIDER, require_whole_rows, single
 
@@ -249,7 +250,8 @@ def match_statistics(families: Mapping[str, Family], num_classes: int | None, re
     if num_classes not in (None, given.num_classes):
         raise ValueError(f"the model has {num_classes} classes, the statistics {given.num_classes}")
     for name, family in families.items() if resolved else ():
-        ours, theirs = getattr(family, family.axes[0][0]), jax.tree.leaves(given.blocks[name])[0]
+        own = generative(family)
+        ours, theirs = getattr(own, own.axes[0][0]), jax.tree.leaves(given.blocks[name])[0]
         if ours.shape != theirs.shape:
             raise ValueError(
                 f"block {name!r} has the shape {ours.shape} in the model and {theirs.shape} in the statistics"

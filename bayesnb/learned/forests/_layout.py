@@ -19,6 +19,7 @@ from bayesnb.compute.arrays._placement import Array
 from bayesnb.compute.primitives._codes import Codes, starts_of
 from bayesnb.core.families import Bernoulli, Categorical, Histogram, Normal
 from bayesnb.core.families._base import Family
+from bayesnb.core.families._views import Views, of_generative
 from bayesnb.core.families.priors._normal_inverse_gamma import NormalInverseGamma
 from bayesnb.core.results._combine import table_sizes
 
@@ -42,6 +43,9 @@ def _(family: Any) -> Array:
     return concentration.reshape(len(concentration), -1)
 
 
+pseudo_counts.register(Views, of_generative(pseudo_counts))
+
+
 @singledispatch
 def find_codes(family: Any, x: Array) -> Any:
     """The cells as categories."""
@@ -49,6 +53,7 @@ def find_codes(family: Any, x: Array) -> Any:
 
 
 find_codes.register(Histogram, lambda family, x: family.codes(x))
+find_codes.register(Views, of_generative(find_codes))
 
 
 @singledispatch
@@ -58,6 +63,7 @@ def find_segments(family: Any, num_columns: int) -> Segments:
 
 
 find_segments.register(Histogram, lambda family, _num_columns: family.best_segments(limits.MOST_SEGMENTS))
+find_segments.register(Views, of_generative(find_segments))
 
 
 def segments_of(families: Mapping[str, Any], columns: Mapping[str, Any]) -> Segments:

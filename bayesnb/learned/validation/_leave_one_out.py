@@ -8,7 +8,7 @@ The row's contribution is subtracted from the hyperparameters of its own class a
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial, singledispatch
+from functools import partial
 from typing import Any
 
 import jax
@@ -18,7 +18,7 @@ from bayesnb.compute.arrays._compute import put_beside
 from bayesnb.compute.arrays._placement import is_traced, promote_dtypes, to_host, with_automatic_axes
 from bayesnb.compute.arrays._typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.compute.numerics._log_prob import LogProb, logsumexp
-from bayesnb.core.families import Views
+from bayesnb.core.families._views import generative
 from bayesnb.core.fits._closed_form import fit_posterior
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.results._classifier import Posterior
@@ -106,7 +106,7 @@ def _leave_out(model: NaiveBayes, rows: LabelledRows, joint: bool) -> Array:
 
     table = class_part(fit, own, weight)
     for block, family in fit.prior.families.items():
-        one = _generative(family) if joint else family
+        one = generative(family) if joint else family
         table = table + one.leave_one_out(fit.statistics.blocks[block], rows.arrays[block], own, weight)
     if not joint:
         return LogProb(table, None).normalise()
@@ -115,12 +115,3 @@ def _leave_out(model: NaiveBayes, rows: LabelledRows, joint: bool) -> Array:
     if fit.powers is None:
         return table
     return _leave_out(model, rows, joint=False) + logsumexp(table)[:, None]
-
-
-@singledispatch
-def _generative(family: Any) -> Any:
-    """The family that has the block's program, p(x), evidence and parameters; by default itself."""
-    return family
-
-
-_generative.register(Views, lambda family: family.generative)

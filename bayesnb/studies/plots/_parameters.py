@@ -26,6 +26,7 @@ from bayesnb.core.families import (
     NormalKnownVariance,
 )
 from bayesnb.core.families._base import Params
+from bayesnb.core.families._views import generative
 from bayesnb.core.families.parts._bins import log_density_inside
 from bayesnb.core.families.priors import _segments as segments
 from bayesnb.core.results import _display_names as names
@@ -90,7 +91,7 @@ def class_densities(
     draws = sample_parameters(fit, key, num_draws)
     family, params = fit.model.families[block], fit.model.block_params(draws)[block]
     with jax.enable_x64(True), allow_promotion():
-        values, density = to_host(cell_densities(family, to_double(params), column))
+        values, density = to_host(cell_densities(generative(family), to_double(params), column))
     classes = names.check_class_names(class_names, density.shape[1])
     mean, (low, high) = density.mean(axis=0), np.quantile(density, tails(level), axis=0)
     name = shorten(f"{block}[{column}]" if feature_name is None else feature_name)

@@ -14,6 +14,7 @@ import numpy as np
 
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._cells import stack_rows
+from bayesnb.core.families._views import generative
 from bayesnb.core.rows import _arguments as arguments
 from bayesnb.core.rows._labelled_rows import Specification, label_rows
 from bayesnb.core.rows._model_statistics import ModelStatistics, check_classes, merge
@@ -131,7 +132,7 @@ def _find_edges(
     model: Specification, blocks: Iterator[RowBlock], num_classes: int
 ) -> tuple[Specification, Iterator[RowBlock]]:
     """The model, with edges of bins from the first rows where a Histogram has none, and all the blocks."""
-    if not any(getattr(family, "edges", ()) is None for family in model.families.values()):
+    if not any(getattr(generative(family), "edges", ()) is None for family in model.families.values()):
         return model, blocks
     first: list[RowBlock] = []
     while sum(len(block.y) for block in first) < limits.EDGE_ROWS and (block := next(blocks, None)) is not None:

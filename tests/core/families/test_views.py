@@ -51,7 +51,7 @@ def cells():
 
 def log_ratios_of_scores(post):
     """log t_k(z_g) / phi(z_g) of each cell, [K, D, G], from the counts, one class and column at a time."""
-    own = post.model.families["x"]
+    own = post.model.families["x"].generative
     mass, counts = np.asarray(own.mass)[0], np.asarray(own.counts)
     found = np.zeros(counts.shape)
     for d, q in enumerate(mass):
@@ -90,7 +90,7 @@ def by_brute_force(post, cells, X, y, weights):
     own = cells.model.families["x"]
     histogram = interpret(type(own).predictive_tables, own).finite.reshape(K, D, -1)
     logs = weights[0][None, :, None] * log_ratios_of_scores(post) + weights[1][None, :, None] * histogram
-    codes = find_bins(X, np.asarray(post.model.families["x"].edges)[0])
+    codes = find_bins(X, np.asarray(post.model.families["x"].generative.edges)[0])
     terms = np.where(codes[None] < 0, 0.0, logs[:, np.arange(D)[None], np.maximum(codes, 0)])
     joint = np.log(post.model.class_mean())[None] + terms.sum(axis=2).T
     for powers in normal:
