@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from typing import Self
@@ -126,6 +126,32 @@ class Histogram(LookupFamily):
         if not ((totals >= 1e-6) & (totals <= 1e6)).all():
             raise ValueError(f"Histogram: totals must lie between 1e-6 and 1e6, got {self.total!r}")
         object.__setattr__(self, "total", tuple(float(a) for a in np.atleast_1d(totals)))
+
+    @classmethod
+    def ordered(cls, num_levels: Sequence[int]) -> Self:
+        """Ordered categories: cells are levels 0, 1, ..., C - 1, or NaN, with an edge between any two neighbours.
+
+        So all ways to join neighbouring levels are averaged, and no others. Levels have equal shares, and the totals
+        are the numbers of levels: where none are joined the prior is Dirichlet(1, ..., 1), that of ``Categorical``.
+
+        Args:
+            num_levels: C of each column. Another number counts as the nearest level.
+
+        Example:
+            >>> import bayesnb as nb
+            >>> X, y = [[0], [0], [1], [2], [3], [3]], [0, 0, 0, 1, 1, 1]
+            >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Histogram.ordered([4])), X, y)
+            >>> post.model.families["x"].cut_probability().round(2)  # between 0 and 1, 1 and 2, 2 and 3
+            array([[0.47, 0.58, 0.47]])
+        """
+        sizes = np.array(num_levels, int, ndmin=1)[:, None]
+        if sizes.min(initial=1) < 1 or not len(sizes):
+            raise ValueError(f"Histogram.ordered takes the number of levels of each column, got {num_levels!r}")
+        levels = np.arange(float(max(sizes.max(), limits.FEWEST_BINS)))[None]
+        edges = np.where(levels < sizes - 1, levels + 0.5, NO_EDGE)[None, :, :-1]
+        atoms = np.where(levels < sizes, levels, NO_EDGE)[None]
+        total = tuple(np.unique(sizes).tolist())
+        return cls(edges=edges, total=total, mass=(levels < sizes)[None] / sizes, atoms=atoms)
 
     @property
     def common_sites(self) -> tuple[str, ...]:
