@@ -169,10 +169,8 @@ def _folds(exact: Posterior, table: LeftOutRatios, rows: LabelledRows) -> list[A
     rows, a row with its whole weight, and others that tie, share a fold. A class of which all rows tie, as where only
     dependence tells classes apart, has a fold for each of its different rows.
     """
-    y, total = (
-        rows.labels.y,
-        max(rows.num_rows, exact.statistics.class_counts.sum()),
-    )  # equal rows may be one of a weight
+    y = rows.labels.y
+    total = max(rows.num_rows, exact.statistics.class_counts.sum())  # equal rows may be one of a weight
     if not len(y) or total > limits.FEW_ROWS:
         return []
     odds = table.odds_against()

@@ -112,8 +112,8 @@ class LeftOutRatios:
         def part(rows: slice) -> Loss:
             probs, nats = softmax(self.joint(powers, rows))
             weighted = (self.weight[rows, None] * probs).ravel()
-            some = _above(weighted, 1e-14)
-            return Loss(float(self.weight[rows] @ nats), weighted[some] @ self._features(rows, some), probs)
+            some, ratios = self._above(1e-14, weighted, rows)
+            return Loss(float(self.weight[rows] @ nats), weighted[some] @ ratios, probs)
 
         values, gradients, probs = zip(*in_threads(part, self._blocks), strict=True)
         return Loss(sum(values), np.sum(gradients, axis=0), np.concatenate(probs))
@@ -124,8 +124,8 @@ class LeftOutRatios:
 
         def part(rows: slice) -> Array:
             weight = np.repeat(self.weight[rows], num_others)
-            some = _above(weight * probs[rows].ravel(), 1e-9)
-            of_some, weight, ratios = probs[rows].ravel()[some], weight[some], self._features(rows, some)
+            some, ratios = self._above(1e-9, weight * probs[rows].ravel(), rows)
+            of_some, weight = probs[rows].ravel()[some], weight[some]
             kind = ratios.dtype
             spread = np.sqrt(weight * of_some).astype(kind)[:, None] * ratios
             weighted = (np.sqrt(weight) * of_some).astype(kind)[:, None] * ratios
@@ -144,29 +144,31 @@ class LeftOutRatios:
             return np.maximum(np.linalg.eigvalsh(scales[:, None] * curvature * scales), 0.0)
         # S S' has the nonzero eigenvalues of S' S; S has a row for each class, with ratios about the mean
         probs, _ = softmax(self.joint(powers))
-        ratios = self._features(slice(None), slice(None)).reshape(num_rows, num_others, num_features)
+        _, ratios = self._above(-1.0, np.zeros(self.prior.size), slice(None))
+        ratios = ratios.reshape(num_rows, num_others, num_features)
         mean = np.einsum("nk,nkf->nf", probs, ratios)[:, None]
         own = 1.0 - probs.sum(axis=1, keepdims=True)
         root = np.sqrt(self.weight[:, None] * np.concatenate([probs, np.maximum(own, 0.0)], axis=1))[:, :, None]
         spread = (root * np.concatenate([ratios - mean, -mean], axis=1)).reshape(-1, num_features) * scales
         return np.maximum(np.linalg.eigvalsh(spread @ spread.T), 0.0)
 
-    def _features(self, rows: slice, some: slice | Array) -> Array:
-        """The log ratios of some of the rows' classes, end to end, with those of forests, [M, F]."""
-        found = self.ratios[rows].reshape(self.prior[rows].size, self.ratios.shape[2])[some]
-        return (
-            found
-            if self.forest is None
-            else np.column_stack([found, self.forest[rows].ravel()[some]]).astype(found.dtype)
-        )
+    def _above(self, least: float, numbers: Array, rows: slice) -> tuple[slice | Array, Array]:
+        """The places of numbers of the rows' classes above the least, and the log ratios there with forests', [M, F].
+
+        All if they are a quarter or more, which are cheaper to take.
+        """
+        found = np.flatnonzero(numbers > least)
+        some = found if 4 * len(found) < len(numbers) else slice(None)
+        ratios = self.ratios[rows].reshape(len(numbers), self.ratios.shape[2])[some]
+        if self.forest is not None:
+            ratios = np.column_stack([ratios, self.forest[rows].ravel()[some]]).astype(ratios.dtype)
+        return some, ratios
 
     @cached_property
     def _blocks(self) -> list[slice]:
         num_rows, num_others, num_features = self.ratios.shape
         row_bytes = self.ratios.itemsize * max(num_others * num_features, 1)
-        return list(row_blocks(num_rows, row_bytes, block_bytes=limits.IN_CACHE)) or [
-            slice(0)
-        ]  # at least one, if empty
+        return [*row_blocks(num_rows, row_bytes, block_bytes=limits.IN_CACHE)] or [slice(0)]  # one, if empty
 
 
 class Groups(NamedTuple):
@@ -210,12 +212,6 @@ def prior_and_words(table: Any, powers: Powers | None) -> Array:
     for name, words in table.words.items():
         prior = prior + (words if powers is None else words * powers.of_lengths(name, table.lengths[name])[:, None])
     return prior
-
-
-def _above(numbers: Array, least: float) -> slice | Array:
-    """The places of numbers [M] above the least; all if they are a quarter or more, which are cheaper to take."""
-    found = np.flatnonzero(numbers > least)
-    return found if 4 * len(found) < len(numbers) else slice(None)
 
 
 def part_of(fit: Posterior, rows: LabelledRows, num_powers: int) -> LabelledRows:
