@@ -82,9 +82,9 @@ def fit(
     from bayesnb.tables.files.sources._paths import open_data
     from bayesnb.tables.frames._series import DataError
     from bayesnb.tables.frames._values import READING
-    from bayesnb.tables.sklearn._settings import require
+    from bayesnb.tables.sklearn._settings import Parameters, require
 
-    require(method, smoothing)
+    require(Parameters(method=method, smoothing=smoothing))
     _require_writable(path, data)
     if not path.absolute().parent.is_dir():
         raise DataError(f"the model cannot be saved as '{path}': there is no folder '{path.absolute().parent}'")

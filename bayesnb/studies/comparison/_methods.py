@@ -18,7 +18,7 @@ from bayesnb.inspection._num_parameters import num_values
 from bayesnb.learned.validation._temper import temper_fitted
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import DataError, closest
-from bayesnb.tables.sklearn._settings import learn, plan
+from bayesnb.tables.sklearn._settings import Parameters, learn, plan
 
 if TYPE_CHECKING:
     from bayesnb.studies.comparison._data_sets import DataSet
@@ -81,7 +81,7 @@ def fit_default(data: DataSet, X: Any, y: Array) -> Posterior:
     if data.model is not None:
         return fit_posterior(data.model, X, y)
     schema, classes = Schema(data.table.columns), data.table.classes
-    planned = plan("default", 1.0, schema, classes, num_rows=len(y), temper=None)
+    planned = plan(Parameters(), schema, classes, num_rows=len(y))
     return learn(fit_posterior(planned.model, X, y), planned, (X, y, None))[0]
 
 

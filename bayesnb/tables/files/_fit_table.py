@@ -35,8 +35,9 @@ from bayesnb.tables.frames._inferred import in_python
 from bayesnb.tables.frames._series import Array, DataError, as_series
 from bayesnb.tables.frames._values import READING
 from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
+from bayesnb.tables.sklearn._fitted import Counted, fit_counted
 from bayesnb.tables.sklearn._kept_rows import KeptRows
-from bayesnb.tables.sklearn._settings import Plan, plan, require, require_dependence, require_temper
+from bayesnb.tables.sklearn._settings import Parameters, Plan, plan, require
 
 
 def fit_table(
@@ -101,9 +102,9 @@ def fit_table(
         >>> dict(clf.likelihoods_), clf.classes_.tolist(), clf.class_count_.tolist()
         ({'leaf': 'normal'}, ['lily', 'rose'], [2.0, 2.0])
     """
-    require(method, smoothing)
-    require_temper(temper, method)
-    require_dependence(dependence, method, temper)
+    params: dict[str, Any] = {"method": method, "class_prior": class_prior, "smoothing": smoothing, "temper": temper}
+    params |= {"dependence": dependence, "random_state": random_state, "num_samples": num_samples}
+    require(Parameters(**params))
     declared = READING.declare(reading)
     if isinstance(source, TableSchema):
         if not (target is weight is None and likelihoods is AUTO and declared == READING):
@@ -118,7 +119,7 @@ def fit_table(
         described, statistics = found.description, count_query(found, queries)
         if dependence is None and method == "default" and temper is None:
             warn("engines do not count pairs of columns, so dependence between them is not learned: dependence=False")
-        dependence = False
+        params["dependence"] = False
     elif sample is not None:
         raise DataError("a sample goes with where='engine'")
     elif statistics is not None:
@@ -134,8 +135,6 @@ def fit_table(
         warn(f"{rows} no class in column '{described.target.name}', and {do} not count")
     for warning in described.warnings:
         warn(warning)
-    params: dict[str, Any] = {"method": method, "class_prior": class_prior, "smoothing": smoothing, "temper": temper}
-    params |= {"dependence": dependence, "random_state": random_state, "num_samples": num_samples}
     return fit_described(described, statistics, progress_bar=progress_bar, **params)
 
 
@@ -162,23 +161,23 @@ def fit_described(
         StreamError: if a block does not fit the description.
     """
     schema, classes = described.schema, np.array(described.classes)
-    classifier = NaiveBayesClassifier(described.chosen or AUTO, **params)
-    given = classifier.method, classifier.smoothing, schema, classes, classifier.class_prior
+    asked = Parameters(described.chosen or AUTO, **params)
     sparse = [block for block, columns in schema.blocks.items() if columns[0].kind == "words"]
-    how: dict[str, Any] = {"temper": classifier.temper, "dependence": classifier.dependence, "sparse": sparse}
-    planned = plan(*given, num_rows=described.num_rows, **how)
+    planned = plan(asked, schema, classes, num_rows=described.num_rows, sparse=sparse)
     if counted is None and described.counts and described.counts.has(planned.model, schema.used):
         statistics = _count_values(described, planned.model)
     elif counted is None:
-        how = {"num_classes": len(classes), "progress_bar": progress_bar}
-        statistics = count(planned.model, described, **how)
+        statistics = count(planned.model, described, num_classes=len(classes), progress_bar=progress_bar)
     else:
         blocks = {name: _of_model(block, planned.model.families[name]) for name, block in counted.blocks.items()}
         statistics = replace(counted, blocks=blocks, classes=None, schema=None)
     some = None if planned.powers is False else _some_rows(described, planned, statistics)
     if counted is None and described.num_rows > limits.EDGE_ROWS:
         planned = planned._replace(count_pairs=partial(_count_pairs, described))
-    return classifier._fit_counted(schema, classes, statistics, planned, some)
+    found = fit_counted(asked, Counted(schema, planned.model, statistics), classes, planned, some)
+    classifier = NaiveBayesClassifier(asked.likelihoods, **params)
+    classifier.n_features_in_, classifier.feature_names_in_ = len(schema.names), np.array(schema.names, dtype=object)
+    return classifier._hold(found, declared=False)
 
 
 def _count_values(described: Description, model: NaiveBayes) -> ModelStatistics:

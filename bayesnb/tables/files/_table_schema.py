@@ -35,7 +35,7 @@ from bayesnb.tables.frames._inferred import in_python
 from bayesnb.tables.frames._series import DataError, listing
 from bayesnb.tables.frames._summaries import Summary
 from bayesnb.tables.frames._values import READING
-from bayesnb.tables.sklearn._settings import specification
+from bayesnb.tables.sklearn._settings import Parameters, specification
 
 KIND, VERSION = "bayesnb schema", 1
 """The kind of content, and the version of its format."""
@@ -86,7 +86,7 @@ class TableSchema:
     def model(self) -> NaiveBayes:
         """What is counted: inferred numbers in all views, and bins with the edges of the sample."""
         found = self.description
-        model = specification("default", 1.0, found.schema, np.array(found.classes), views=True)
+        model = specification(Parameters(), found.schema, np.array(found.classes), views=True)
         X, y, weight = found.encode(self.sample.lowest().weighted(found.weight or ""), None)
         families = label_rows(model, X, y, weight, len(found.classes)).families
         return model.with_hyperparameters(families, model.class_concentration)

@@ -18,12 +18,17 @@ from bayesnb.tables.frames._series import Array, DataError, closest, label, list
 MISSING_LABEL = "{} holds a missing label in row {}: leave such rows out"
 
 
-def classes_and_codes(y: Array) -> tuple[Array, Array]:
-    """The sorted distinct labels [K], and the index of each row's label among them [N].
+def classes_and_codes(y: Array, known: Array | None = None, *, may_grow: bool = False) -> tuple[Array, Array]:
+    """The classes [K], sorted, and the index of each row's label among them [N].
+
+    They are the distinct labels, or those ``known`` before, to which y adds others if they ``may_grow``.
 
     Raises:
-        ValueError: for continuous labels.
+        ValueError: for continuous labels, and as for ``codes_among`` and ``add_labels``.
     """
+    if known is not None:
+        known = add_labels(known, y) if may_grow else known
+        return known, codes_among(known, y)
     if y.dtype.kind in "iub" and y.size:
         low, high = int(y.min()), int(y.max())
         # mark the whole numbers of a small range, which saves a sort

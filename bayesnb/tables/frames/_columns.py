@@ -3,7 +3,6 @@
 Few rows of plain cells, as a service gets them, are encoded without a data frame, which takes ten times as long. What
 is not plain, such as an infinite number or text among numbers, is left to ``Schema.encode``, whose answer is the same
 for plain cells, and whose errors are those of any number of rows.
-This module imports no data frames, so that a served model starts quickly.
 """
 
 from __future__ import annotations
@@ -11,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._cells import LARGEST_CELL
 from bayesnb.compute.arrays._user_warnings import warn
+from bayesnb.core.families import Family
+from bayesnb.tables.frames import _series as series
+from bayesnb.tables.frames._texts import DATES, Lookup, as_texts, encoded, factorise
 from bayesnb.tables.frames._values import (
     FLAGS,
     READING,
@@ -32,9 +34,6 @@ from bayesnb.tables.frames._values import (
     require_finite,
     why_text,
 )
-
-if TYPE_CHECKING:  # families import NumPyro
-    from bayesnb.core.families import Family
 
 Kind = Literal[
     "bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial", "words", "missing", "own", "skip"
@@ -125,8 +124,6 @@ class Column:
         Raises:
             DataError: if the cells are text and the column is numbers, or vice versa; for infinities.
         """
-        from bayesnb.tables.frames import _series as series
-
         cells = series.as_series(given, coded=self.text is True, missing=reading.missing)
         if self.kind == "missing":
             return series.are_missing(cells, reading.missing).astype(np.float64)
@@ -154,9 +151,6 @@ class Column:
         The position is None if the values are the cells themselves: numbers, as integers where their codes will be
         looked up. Otherwise these are texts, which may not all occur, or 0 and 1 from texts of booleans.
         """
-        from bayesnb.tables.frames import _series as series
-        from bayesnb.tables.frames._texts import DATES, encoded, factorise
-
         sort = series.sort_of(cells)
         if sort == "number" or (sort == "flag" and not self.text):
             if self.text:
@@ -216,8 +210,6 @@ class Column:
         """The code of each of some values of this column."""
         if not self.text:
             return self._codes(np.array(values, np.float64))
-        from bayesnb.tables.frames._texts import as_texts
-
         return self._lookup.find(as_texts(values))
 
     @cached_property
@@ -246,8 +238,6 @@ class Column:
     @cached_property
     def _lookup(self) -> Any:
         """Finds the codes of texts."""
-        from bayesnb.tables.frames._texts import Lookup
-
         return Lookup(self.values)
 
     def warn_of_others(self, others: Array, *, none_known: bool) -> None:

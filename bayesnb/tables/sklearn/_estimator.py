@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
-import jax
 import numpy as np
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesnb.compute.arrays._placement import fill_missing
@@ -18,21 +17,27 @@ from bayesnb.core.families import Family
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.results._classifier import Classifier
 from bayesnb.core.results._decisions import decide
-from bayesnb.core.rows._model_statistics import ModelStatistics
-from bayesnb.core.rows._sufficient_statistics import follow
 from bayesnb.inspection.sensitivity._decide_set import decide_set
 from bayesnb.inspection.sensitivity._robustness import own_s_star
 from bayesnb.tables.frames._blocks import AnySchema
 from bayesnb.tables.frames._choices import AUTO, takes_sparse
-from bayesnb.tables.frames._classes import names_of
+from bayesnb.tables.frames._classes import classes_and_codes, codes_among
 from bayesnb.tables.frames._columns import SKIP
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import Array, Frame, label
-from bayesnb.tables.sklearn import _settings as settings
-from bayesnb.tables.sklearn._incremental import IncrementalClassifier
-from bayesnb.tables.sklearn._kept_rows import KeptRows, learn_rows
+from bayesnb.tables.sklearn._fitted import Batch, Fitted, add_with_rows, add_without_rows, fit_rows, take_away
+from bayesnb.tables.sklearn._incremental import IncrementalClassifier, fade_weights, known_classes
+from bayesnb.tables.sklearn._kept_rows import KeptRows
 from bayesnb.tables.sklearn._learned import Learned, describe_learned
-from bayesnb.tables.sklearn._rows import add_batch, check_features, check_rows, take_away, takes_counts
+from bayesnb.tables.sklearn._rows import check_features, check_rows, takes_counts
+from bayesnb.tables.sklearn._settings import (
+    Parameters,
+    costs_by_label,
+    missing_evidence,
+    ordered_probs,
+    require,
+    specification,
+)
 
 
 class NaiveBayesClassifier(IncrementalClassifier):
@@ -120,13 +125,10 @@ class NaiveBayesClassifier(IncrementalClassifier):
     _declared = False
     """Whether ``classes`` of ``partial_fit`` are all there will be."""
     _kept: KeptRows | None = None
-    """Rows of ``partial_fit`` from which powers are learned."""
     _num_learned = 0
-    """The number of rows from which powers were learned; 0 for none."""
     _has_too_many_pairs = False
-    """Whether dependence was wanted, and left out as columns have too many pairs."""
-
-    _rows, _learn = check_rows, learn_rows
+    _summaries: Any = None
+    """As in ``Fitted``, of which an estimator that was loaded, or fitted to a table, has a part."""
 
     def __init__(
         self,
@@ -157,10 +159,22 @@ class NaiveBayesClassifier(IncrementalClassifier):
         self.random_state = random_state
         self.num_samples = num_samples
 
+    def fit(self, X: Table, y: LabelsLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the rows X [N, D], with their labels y [N] and weights [N], forgetting earlier ones.
+
+        Raises:
+            ValueError: if rows, labels, weights or parameters are invalid; invalid rows leave an earlier fit unchanged.
+        """
+        asked = self._asked()
+        with self._unchanged_if_refused():
+            X, labels, weight = check_rows(self, X, y, sample_weight, reset=True)
+            batch = Batch(X, *classes_and_codes(labels), weight)
+            return self._hold(fit_rows(asked, batch, is_first=False), declared=False)
+
     def partial_fit(
         self, X: Table, y: LabelsLike, classes: LabelsLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Fit these rows together with all earlier rows; see ``IncrementalClassifier``.
+        """Fit these rows together with all earlier rows, in any split into batches.
 
         Classes need not be declared: one that appears later joins, and the fit is that of all classes declared in the
         first call, without a second look at earlier rows. Labels of a ``class_prior`` by label are known from the
@@ -176,7 +190,22 @@ class NaiveBayesClassifier(IncrementalClassifier):
         finds in the first batch, so give a large one, or ``nb.Histogram(edges=...)``. With ``forgetting`` each row
         discounts all rows before it, those of its own batch as well, so that any split of rows in order is the same.
         """
-        return add_batch(self, X, y, classes, sample_weight)
+        asked, declared = self._asked(), classes is not None or self._declared
+        before = self._fitted() if self.__sklearn_is_fitted__() else None
+        if self.forgetting != 1 and y is not None:
+            sample_weight = fade_weights(self.forgetting, y, sample_weight)
+        earlier = None if before is None else before.classes
+        known = known_classes(earlier, classes, self.class_prior, declared=self._declared)
+        with self._unchanged_if_refused():
+            X, labels, weight = check_rows(self, X, y, sample_weight, reset=before is None)
+            batch = Batch(X, *classes_and_codes(labels, known, may_grow=not declared), weight)
+            if before is None:
+                found = fit_rows(asked, batch, is_first=True)
+            elif before.kept is None:
+                found = add_without_rows(asked, before, batch)
+            else:
+                found = add_with_rows(asked, before, before.kept, batch)
+            return self._hold(found, declared=declared)
 
     def forget(self, X: Table, y: LabelsLike, sample_weight: ArrayLike | None = None) -> Self:
         """Take rows away that were fitted: what remains is the fit without them, to rounding (``nb.subtract``).
@@ -194,7 +223,14 @@ class NaiveBayesClassifier(IncrementalClassifier):
             ValueError: if these rows cannot have been fitted; the fit stays as it was.
         """
         check_is_fitted(self, "fit_")
-        return take_away(self, X, y, sample_weight)
+        if self.forgetting != 1:
+            raise ValueError(
+                f"the weights of earlier rows have faded under forgetting={self.forgetting!r}, so they cannot be taken "
+                "away: use forgetting=1.0, or nb.subtract with the weights that they now have"
+            )
+        X, labels, weight = check_rows(self, X, y, sample_weight, reset=False)
+        batch = Batch(X, self.classes_, codes_among(self.classes_, labels), weight)
+        return self._hold(take_away(self._asked(), self._fitted(), batch), declared=self._declared)
 
     def with_class_prior(self, class_prior: ArrayLike | ByLabel[float] | None) -> Self:
         """A copy for a population with these class probabilities, given as to the constructor; ValueError if invalid.
@@ -202,7 +238,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
         It is fitted to the same rows, and rows that ``partial_fit`` adds do not change its class probabilities.
         """
         check_is_fitted(self, "fit_")
-        probs = settings.ordered_probs(class_prior, self.classes_)
+        probs = ordered_probs(class_prior, self.classes_)
         if probs is None:
             raise ValueError("class_prior must be 'uniform', probabilities or a dict of them by label, got None")
         moved = copy(self)
@@ -220,7 +256,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
         rows = self.encoded(X)
         if costs is None:
             return self.classes_[self.fit_.predict(rows)]
-        decisions = decide(self.fit_.predict_proba(rows), settings.costs_by_label(costs, self.classes_))
+        decisions = decide(self.fit_.predict_proba(rows), costs_by_label(costs, self.classes_))
         return self.classes_[np.asarray(decisions.labels)]
 
     def predict_proba(self, X: Table, class_prior: ArrayLike | ByLabel[float] | None = None) -> Array:
@@ -284,23 +320,6 @@ class NaiveBayesClassifier(IncrementalClassifier):
                 "fit again, or set it back and set clf.fit_ = clf.fit_.with_class_probs(...)"
             )
 
-    def _fit_counted(
-        self,
-        schema: Schema,
-        classes: Array,
-        statistics: ModelStatistics,
-        learned: settings.Plan,
-        some: KeptRows | None,
-    ) -> Self:
-        """Fit the statistics of rows with this schema and these classes, counted under the ``specification``.
-
-        Powers and dependence are learned, as planned, on ``some`` of the rows.
-        """
-        self._set(schema, classes, learned.model, statistics, learned, some)
-        self.n_features_in_ = len(schema.names)
-        self.feature_names_in_ = np.array(schema.names, dtype=object)
-        return self
-
     @property
     def known_names(self) -> dict[str, object]:
         """The names of classes, columns and their values, as ``nb.explain`` and ``nb.top_features`` take them."""
@@ -335,8 +354,8 @@ class NaiveBayesClassifier(IncrementalClassifier):
         sum_k log B(l + n1k, l + n0k) / B(l, l) - log B(l + sum_k n1k, l + sum_k n0k) / B(l, l).
         """
         check_is_fitted(self, "fit_")
-        model = self._model(self.schema_, self.classes_, views=False)
-        return settings.missing_evidence(self.schema_, model, self.statistics_)
+        model = specification(self._asked(), self.schema_, self.classes_)
+        return missing_evidence(self.schema_, model, self.statistics_)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         shown = copy(self)
@@ -362,33 +381,22 @@ class NaiveBayesClassifier(IncrementalClassifier):
         tags.input_tags.positive_only = tags.classifier_tags.poor_score = takes_counts(self)
         return tags
 
-    def _model(self, schema: AnySchema, classes: Array, *, views: bool, again: bool = False) -> NaiveBayes:
-        """The specification for this schema and these classes; ``again`` so that statistics merge with the fitted."""
-        asked = self.method, self.smoothing, schema, classes, self.class_prior, self.likelihoods
-        model = settings.specification(*asked, views=views)
-        return follow(model, self.statistics_) if again else model
+    def _asked(self) -> Parameters:
+        """The parameters, which are checked."""
+        asked = Parameters(*(getattr(self, name) for name in Parameters._fields))
+        require(asked)
+        return asked
 
-    def _set(
-        self,
-        schema: AnySchema,
-        classes: Array,
-        model: NaiveBayes,
-        statistics: ModelStatistics,
-        learned: settings.Plan | Classifier,
-        rows: KeptRows | None = None,
-    ) -> None:
-        """Fit, learn from the rows, then set the fitted attributes, so that an error leaves them unchanged.
+    def _fitted(self) -> Fitted:
+        """What ``partial_fit`` goes on from."""
+        learned = self._num_learned, self._has_too_many_pairs, self._kept, self._summaries
+        return Fitted(self.schema_, self.classes_, self.statistics_, self.fit_, *learned)
 
-        ``rows`` are those of the statistics, or a part. Powers may also be those of an earlier fit.
-        """
-        options: dict[str, Any] = {}
-        if self.method == "nuts":
-            key = jax.random.key(check_random_state(self.random_state).randint(2**31))
-            options = {"key": key, "num_samples": self.num_samples, "progress_bar": False}
-        weight = settings.weight_by_class(self.class_weight, classes)
-        fit: Any = settings.FITS[self.method](model, statistics=statistics.named(None), **options)
-        fit, num_learned, too_many = settings.learn(fit, learned, rows.given if rows is not None else ())
-        fit = fit if weight is None else settings.weigh_classes(fit, weight)
-        self.classes_, self.schema_, self.statistics_ = classes, schema, statistics.named(names_of(classes))
-        self.fit_, self.prior_of_fit_ = fit, self.class_prior
-        self._num_learned, self._has_too_many_pairs = num_learned, too_many
+    def _hold(self, found: Fitted, *, declared: bool) -> Self:
+        """Set the fitted attributes, all of them, so that an error before leaves them unchanged."""
+        self.schema_, self.classes_ = found.schema, found.classes
+        self.statistics_, self.fit_ = found.statistics, found.fit
+        self._num_learned, self._has_too_many_pairs = found.num_learned, found.has_too_many_pairs
+        self._kept, self._summaries, self._declared = found.kept, found.summaries, declared
+        self.prior_of_fit_ = self.class_prior
+        return self

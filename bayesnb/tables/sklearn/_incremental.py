@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
-from typing import Any, Literal, Self
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -24,50 +24,13 @@ SET_BY_ROWS = ("n_features_in_", "feature_names_in_", "_precision")
 """Attributes that are set while rows are checked, and restored if the rows are invalid."""
 
 
-Which = Literal["all", "first", "more"]
-"""Whether rows are all that a fit will have, the first of several batches, or more."""
-
-
 class IncrementalClassifier(ClassifierMixin, BaseEstimator):
-    """Base of classifiers with ``fit`` and ``partial_fit``."""
+    """Base of classifiers that keep the statistics of their rows."""
 
     classes_: Array
     statistics_: ModelStatistics
     asked_at: Line | None = None
     """Where the user's code last asked for folds: warnings of their fits point there."""
-
-    def fit(self, X: Table, y: LabelsLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the rows, forgetting earlier ones.
-
-        Args:
-            X: Rows [N, D].
-            y: Their labels [N], numbers or strings.
-            sample_weight: Weights [N]; rows of weight zero are ignored.
-
-        Raises:
-            ValueError: if rows, labels, weights or parameters are invalid; invalid rows leave an earlier fit unchanged.
-        """
-        return self._add(X, y, None, sample_weight, which="all")
-
-    def partial_fit(
-        self, X: Table, y: LabelsLike, classes: LabelsLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Fit these rows together with all earlier rows: any split into batches gives the fit of all rows.
-
-        Args:
-            X: Rows [N, D].
-            y: Their labels [N], each one of the classes.
-            classes: All possible labels; required in the first call.
-            sample_weight: Weights [N]; rows of weight zero are ignored.
-
-        Raises:
-            ValueError: as for ``fit``, or if the classes differ from those of the first call.
-        """
-        known = getattr(self, "classes_", None)
-        if classes is None and known is None:
-            raise ValueError("classes must be passed on the first call to partial_fit.")
-        known = known if classes is None else declared_classes(known, classes)
-        return self._add(X, y, known, sample_weight, which="more" if self.__sklearn_is_fitted__() else "first")
 
     def score(self, X: Table, y: LabelsLike, sample_weight: ArrayLike | None = None) -> float:
         """The share of rows X [N, D], or of their weights, whose label y [N], as for ``fit``, is predicted."""
@@ -89,31 +52,17 @@ class IncrementalClassifier(ClassifierMixin, BaseEstimator):
             twin.asked_at = self.asked_at = line
         return twin
 
-    @abstractmethod
-    def _rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Array, Array | None]:
-        """The checked rows of positive weight, with their labels and weights."""
-
-    @abstractmethod
-    def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, which: Which) -> None:
-        """Count checked rows, merge those that are "more" with earlier ones, and set the fitted attributes."""
-
-    def _add(
-        self, X: Any, y: Any, classes: Array | None, sample_weight: Any, *, which: Which, may_grow: bool = False
-    ) -> Self:
-        """Fit checked rows; ``classes`` are those known before, to which y may add others if they ``may_grow``."""
+    @contextmanager
+    def _unchanged_if_refused(self) -> Iterator[None]:
+        """Restore what was set while rows were checked, if they are refused."""
         before = {name: value for name, value in self.__dict__.items() if name in SET_BY_ROWS}
         try:
-            X, y, weight = self._rows(X, y, sample_weight, reset=which != "more")
-            if classes is not None and may_grow:
-                classes = add_labels(classes, y)
-            classes, codes = classes_and_codes(y) if classes is None else (classes, codes_among(classes, y))
-            self._learn(X, classes, codes, weight, which=which)
+            yield
         except BaseException:
             for name in SET_BY_ROWS:
                 self.__dict__.pop(name, None)
             self.__dict__.update(before)
             raise
-        return self
 
 
 def drop_zero_weights(X: Any, y: Array, sample_weight: Any, *, require_some: bool) -> tuple[Any, Array, Array | None]:

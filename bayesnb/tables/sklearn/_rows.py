@@ -1,4 +1,4 @@
-"""Rows of the estimator: its X, y and weights are checked, and batches are added to a fit or taken away from it.
+"""Rows of the estimator: its X, y and weights are checked.
 
 Arrays and frames are refused with scikit-learn's messages if it has any.
 """
@@ -17,17 +17,13 @@ from sklearn.utils.validation import validate_data
 
 from bayesnb.compute.arrays._placement import fill_masked, fill_missing, is_traced
 from bayesnb.core.model._naive_bayes import NaiveBayes
-from bayesnb.core.rows._arguments import check_factors
-from bayesnb.core.rows._model_statistics import subtract
 from bayesnb.tables.frames._blocks import Blocks, BlocksSchema
 from bayesnb.tables.frames._choices import AUTO, refuse_words, takes_sparse
-from bayesnb.tables.frames._classes import codes_among, plain_labels
+from bayesnb.tables.frames._classes import plain_labels
 from bayesnb.tables.frames._series import Array, DataError, as_frame, has_names, listing
 from bayesnb.tables.frames._values import reads_as_number
 from bayesnb.tables.frames._words import vectorizer_of
-from bayesnb.tables.sklearn._incremental import drop_zero_weights, fade_weights, known_classes
-from bayesnb.tables.sklearn._kept_rows import KeptRows, plan_rows
-from bayesnb.tables.sklearn._settings import has_views, schema_of
+from bayesnb.tables.sklearn._incremental import drop_zero_weights
 
 SPARSE_FORMATS = ["csr", "csc"]
 
@@ -102,51 +98,6 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     given = X if named or frame is None else np.broadcast_to(0.0, frame.shape)
     validate_data(estimator, given, reset=reset, skip_check_array=True)
     return frame
-
-
-def add_batch(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> Any:
-    """The estimator, fitted to these rows as well; see its ``partial_fit``."""
-    fitted = estimator.__sklearn_is_fitted__()
-    check_factors(estimator.forgetting, [], "forgetting")
-    if estimator.forgetting != 1 and y is not None:
-        sample_weight = fade_weights(estimator.forgetting, y, sample_weight)
-    before = estimator.classes_ if fitted else None
-    known = known_classes(before, classes, estimator.class_prior, declared=estimator._declared)
-    may_grow = classes is None and not estimator._declared
-    estimator._add(X, y, known, sample_weight, which="more" if fitted else "first", may_grow=may_grow)
-    estimator._declared = not may_grow
-    return estimator
-
-
-def take_away(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-    """The estimator without these rows; see its ``forget``."""
-    if estimator.forgetting != 1:
-        raise ValueError(
-            f"the weights of earlier rows have faded under forgetting={estimator.forgetting!r}, so they cannot be "
-            "taken away: use forgetting=1.0, or nb.subtract with the weights that they now have"
-        )
-    rows, labels, weight = estimator._rows(X, y, sample_weight, reset=False)
-    schema, classes = estimator.schema_, estimator.classes_
-    codes, views = codes_among(classes, labels), has_views(schema, estimator.fit_.model)
-    given, _ = schema_of(rows, estimator.likelihoods, estimator.missing, schema)
-    model = estimator._model(given, classes, views=views, again=True)
-    batch = KeptRows.of(given.encode(rows), codes, weight, len(classes))
-    counted, part = given.count(model, *batch.given)
-    if counted != schema:
-        raise DataError(
-            "the rows to forget hold a category that no fitted row had, or such a word, so they cannot have been "
-            "fitted: give rows that were"
-        )
-    left, kept = subtract(estimator.statistics_.named(None), part), estimator._kept
-    model, learned = estimator._model(schema, classes, views=views, again=True), estimator.fit_
-    if kept is not None:
-        kept = kept.without(batch)
-        learned = plan_rows(estimator, schema, classes, kept)
-        if kept.whole:  # bins are found again
-            model, (_, left) = learned.model, schema.count(learned.model, *kept.given)
-    estimator._set(schema, classes, model, left, learned, kept)
-    estimator._kept = kept
-    return estimator
 
 
 def takes_counts(estimator: Any) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +23,7 @@ from bayesnb.core.fits._nuts import fit_nuts
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.results._classifier import Classifier, PointEstimate, Posterior
 from bayesnb.core.results._draws import Draws
-from bayesnb.core.rows._arguments import check_class_probs, is_number
+from bayesnb.core.rows._arguments import check_class_probs, check_factors, is_number
 from bayesnb.core.rows._part import part_size
 from bayesnb.core.rows._sufficient_statistics import ModelStatistics
 from bayesnb.learned.forests._posterior import ForestPosterior
@@ -32,9 +31,10 @@ from bayesnb.learned.forests._stacked import COLUMNS, COVARIANCES, StackedPoster
 from bayesnb.learned.validation._default import Count, fit_default
 from bayesnb.learned.validation._temper import temper_fitted
 from bayesnb.tables.frames._blocks import AnySchema, BlocksSchema, make_schema
-from bayesnb.tables.frames._choices import with_indicators
+from bayesnb.tables.frames._choices import AUTO
 from bayesnb.tables.frames._classes import by_label
 from bayesnb.tables.frames._columns import MISSING
+from bayesnb.tables.frames._missing import with_indicators
 from bayesnb.tables.frames._series import DataError, closest
 
 BOUNDS = (1e-100, 1e15)
@@ -60,6 +60,23 @@ PARTS: dict[bool | str | None, tuple[str, ...]] = {
     None: (COLUMNS, "best", "aode", *COVARIANCES), False: (COLUMNS,), "forest": ("best",), "aode": ("aode",)
 }  # fmt: skip
 """The parts of the default by what ``dependence`` may be."""
+
+
+class Parameters(NamedTuple):
+    """The parameters of the estimator."""
+
+    likelihoods: Any = AUTO
+    method: Any = "default"
+    class_prior: Any = None
+    class_weight: Any = None
+    smoothing: Any = 1.0
+    forgetting: Any = 1.0
+    temper: Any = None
+    dependence: Any = None
+    missing: Any = None
+    keep_rows: bool = True
+    random_state: Any = None
+    num_samples: int = 1000
 
 
 def missing_evidence(schema: AnySchema, model: NaiveBayes, statistics: ModelStatistics) -> dict[str, float]:
@@ -151,8 +168,9 @@ def costs_by_label(given: Any, classes: Array) -> Any:
     return costs
 
 
-def require(method: Any, smoothing: Any) -> None:
-    """Raise ValueError if the method is unknown or the smoothing is invalid for it."""
+def require(asked: Parameters) -> None:
+    """Raise ValueError for a method, a smoothing, a forgetting, powers or a dependence that there are not."""
+    method, smoothing, temper, dependence = asked.method, asked.smoothing, asked.temper, asked.dependence
     if not isinstance(method, str) or method not in FITS:
         name = method if isinstance(method, str) else ""
         hint = f"; here it is called '{COMPARED_AS[name]}'" if name in COMPARED_AS else closest(name, FITS)
@@ -170,18 +188,11 @@ def require(method: Any, smoothing: Any) -> None:
         raise ValueError(
             f"smoothing must be a number from {least} to {high:g} for method {method!r}, got {smoothing!r}"
         )
-
-
-def require_temper(how: Any, method: str) -> None:
-    """Raise ValueError if the fits of the method cannot be tempered so."""
-    if how is not None and how not in (True, False, "per_feature"):
-        raise ValueError(f"temper must be True, False, 'per_feature' or None, got {how!r}")
-    if how and method not in ("default", "posterior", "empirical"):
+    check_factors(asked.forgetting, [], "forgetting")
+    if temper is not None and temper not in (True, False, "per_feature"):
+        raise ValueError(f"temper must be True, False, 'per_feature' or None, got {temper!r}")
+    if temper and method not in ("default", "posterior", "empirical"):
         raise ValueError(f"temper needs method 'default', 'posterior' or 'empirical', got '{method}'")
-
-
-def require_dependence(dependence: Any, method: str, temper: Any) -> None:
-    """Raise ValueError for an unknown dependence, and one beside a method or powers that learn none."""
     if not (dependence is None or isinstance(dependence, bool | str)) or dependence not in PARTS:
         raise ValueError(f"dependence must be None, False, 'forest' or 'aode', got {dependence!r}")
     if dependence and (method != "default" or temper is not None):
@@ -204,41 +215,32 @@ def schema_of(
     return with_indicators(schema, X, missing, before), summaries
 
 
-def specification(
-    method: Any,
-    smoothing: Any,
-    schema: AnySchema,
-    classes: Array,
-    class_prior: Any = None,
-    likelihoods: Any = None,
-    *,
-    views: bool = False,
-) -> NaiveBayes:
+def specification(asked: Parameters, schema: AnySchema, classes: Array, *, views: bool = False) -> NaiveBayes:
     """The model for rows with this schema: Dirichlet(l) priors, or Dirichlet(1 + l) for the MAP.
 
-    If the ``likelihoods`` are a model itself, it is that one, with its own priors. With ``views`` numbers that
-    were inferred are seen by three views.
+    If the likelihoods are a model itself, it is that one, with its own priors. With ``views`` numbers that were
+    inferred are seen by three views.
 
     Raises:
-        ValueError: for a method or smoothing that ``require`` refuses, and for invalid probabilities.
+        ValueError: for invalid probabilities, and a model of another number of classes.
     """
-    require(method, smoothing)
-    if isinstance(likelihoods, NaiveBayes):
-        if likelihoods.num_classes not in (None, len(classes)):
+    probs = ordered_probs(asked.class_prior, classes)
+    if isinstance(given := asked.likelihoods, NaiveBayes):
+        if given.num_classes not in (None, len(classes)):
             raise ValueError(
-                f"the model has {likelihoods.num_classes} classes, and y has {len(classes)}: leave num_classes out, or "
+                f"the model has {given.num_classes} classes, and y has {len(classes)}: leave num_classes out, or "
                 "declare the labels in partial_fit, classes=[...]"
             )
-        probs = ordered_probs(class_prior, classes)
-        return likelihoods if probs is None else likelihoods.with_class_probs(probs)
+        return given if probs is None else given.with_class_probs(probs)
     # the MLE ignores the prior, but a model must have one
-    families = schema.likelihoods(1.0 if method == "mle" else float(smoothing), laplace=method == "map")
+    smoothing = 1.0 if asked.method == "mle" else float(asked.smoothing)
+    families = schema.likelihoods(smoothing, laplace=asked.method == "map")
     own = inferred_blocks(schema) if views else set()
     if isinstance(families, Family):
         families = with_views(families) if own else families
     else:
         families = {block: with_views(family) if block in own else family for block, family in families.items()}
-    return NaiveBayes(families, num_classes=len(classes), class_probs=ordered_probs(class_prior, classes))
+    return NaiveBayes(families, num_classes=len(classes), class_probs=probs)
 
 
 class Plan(NamedTuple):
@@ -255,35 +257,23 @@ class Plan(NamedTuple):
     count_pairs: Count | None = None
 
 
-def plan(
-    method: Any,
-    smoothing: Any,
-    schema: AnySchema,
-    classes: Array,
-    class_prior: Any = None,
-    likelihoods: Any = None,
-    *,
-    num_rows: int,
-    temper: bool | str | None,
-    dependence: bool | str | None = None,
-    sparse: Collection[str] = (),
-) -> Plan:
+def plan(asked: Parameters, schema: AnySchema, classes: Array, *, num_rows: int, sparse: Collection[str] = ()) -> Plan:
     """The ``specification``, and what is learned from so many rows, as ``temper`` and ``dependence`` say.
 
     The method "default" sees inferred numbers by three views and learns powers, of each feature where that takes
     seconds; ``sparse`` blocks and the widest of the others have one if it takes longer. It averages the predictions
     with those of models of dependence. Nothing is learned for a model that was given.
     """
-    make = partial(specification, method, smoothing, schema, classes, class_prior, likelihoods)
-    learns = method == "default" and temper is None and not isinstance(likelihoods, NaiveBayes)
-    model = make(views=learns)
+    temper = asked.temper
+    learns = asked.method == "default" and temper is None and not isinstance(asked.likelihoods, NaiveBayes)
+    model = specification(asked, schema, classes, views=learns)
     if temper is True or not (learns or temper):
         return Plan(model, temper is True)
     widths = {block: len(names) for block, names in schema.names_by_block.items()}
     sizes = {block: len(start_powers(family, widths[block])) for block, family in model.families.items()}
     if not learns:
         return Plan(model, frozenset(sizes))
-    return Plan(model, _by_feature(sizes, num_rows, len(classes), sparse), PARTS[dependence])
+    return Plan(model, _by_feature(sizes, num_rows, len(classes), sparse), PARTS[asked.dependence])
 
 
 def _by_feature(sizes: Mapping[str, int], num_rows: int, num_classes: int, sparse: Collection[str]) -> frozenset[str]:

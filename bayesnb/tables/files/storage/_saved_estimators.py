@@ -28,8 +28,9 @@ from bayesnb.tables.frames._texts import Texts
 from bayesnb.tables.frames._values import Reading
 from bayesnb.tables.frames._words import WordColumn, make, plain_params, vectorizer_of
 from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
+from bayesnb.tables.sklearn._fitted import model_like
 from bayesnb.tables.sklearn._kept_rows import KeptRows
-from bayesnb.tables.sklearn._settings import has_views, require, require_dependence, require_temper, specification
+from bayesnb.tables.sklearn._settings import Parameters, has_views, specification
 
 LEARNED = (
     *("classes_", "schema_", "statistics_", "fit_"),
@@ -74,9 +75,7 @@ def _read_estimator(params: dict[str, Any], learned: dict[str, Any]) -> NaiveBay
 
 
 def _check_estimator(estimator: NaiveBayesClassifier) -> Any:
-    require(estimator.method, estimator.smoothing)
-    require_temper(estimator.temper, estimator.method)
-    require_dependence(estimator.dependence, estimator.method, estimator.temper)
+    estimator._asked()
     schema, statistics = estimator.schema_, estimator.statistics_
     check_schema(schema)
     names = list(getattr(estimator, "feature_names_in_", schema.names))
@@ -86,7 +85,7 @@ def _check_estimator(estimator: NaiveBayesClassifier) -> Any:
     labels = estimator.classes_.tolist()
     check_classes(labels)
     views = has_views(schema, fit.model)
-    model = specification("posterior", 1.0, schema, estimator.classes_, estimator.class_prior, views=views)
+    model = specification(Parameters(class_prior=estimator.class_prior), schema, estimator.classes_, views=views)
     for one in (model, fit.model):
         check_statistics(statistics, one)
     if model.single != fit.model.single:
@@ -124,7 +123,7 @@ def keep_rows(estimator: NaiveBayesClassifier, described: dict[str, Any]) -> Non
     labels = Labels(described["y"], described["weight"])
     rows = LabelledRows({}, given, labels, len(classes))
     kept = KeptRows(rows, described["single"], described["whole"])
-    model = estimator._model(schema, classes, views=has_views(schema, estimator.fit_.model), again=True)
+    model = model_like(estimator._asked(), schema, classes, estimator._fitted())
     grown, counted = schema.count(model, *kept.given)
     whole = estimator.statistics_.named(None)
     if kept.whole:

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import jax
 import numpy as np
@@ -16,16 +16,16 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, check_non_negative, validate_data
 
 from bayesnb.compute.arrays._placement import fill_missing, without_mask
-from bayesnb.compute.arrays._typing import Table
+from bayesnb.compute.arrays._typing import ArrayLike, LabelsLike, Table
 from bayesnb.compute.numerics._log_prob import LogProb
 from bayesnb.compute.primitives.products._linear_scores import Score
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.rows._checks import check_rows
 from bayesnb.core.rows._labelled_rows import label_rows
 from bayesnb.core.rows._sufficient_statistics import ModelStatistics, summarise
-from bayesnb.tables.frames._classes import plain_labels
+from bayesnb.tables.frames._classes import classes_and_codes, plain_labels
 from bayesnb.tables.frames._series import Array
-from bayesnb.tables.sklearn._incremental import IncrementalClassifier, Which, drop_zero_weights
+from bayesnb.tables.sklearn._incremental import IncrementalClassifier, declared_classes, drop_zero_weights
 
 
 class BaseNB(IncrementalClassifier):
@@ -42,6 +42,48 @@ class BaseNB(IncrementalClassifier):
 
     _exact_parameters: tuple[Any, ...]
     """The ``_visible_parameters`` of the fit, before rounding to the attributes' precision."""
+
+    def fit(self, X: Table, y: LabelsLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the rows, forgetting earlier ones.
+
+        Args:
+            X: Rows [N, D].
+            y: Their labels [N], numbers or strings.
+            sample_weight: Weights [N]; rows of weight zero are ignored.
+
+        Raises:
+            ValueError: if rows, labels, weights or parameters are invalid; invalid rows leave an earlier fit unchanged.
+        """
+        with self._unchanged_if_refused():
+            X, labels, weight = self._check_rows(X, y, sample_weight, reset=True)
+            classes, codes = classes_and_codes(labels)
+            self._set(classes, self._count(X, codes, weight, len(classes)))
+        return self
+
+    def partial_fit(
+        self, X: Table, y: LabelsLike, classes: LabelsLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit these rows together with all earlier rows: any split into batches gives the fit of all rows.
+
+        Args:
+            X: Rows [N, D].
+            y: Their labels [N], each one of the classes.
+            classes: All possible labels; required in the first call.
+            sample_weight: Weights [N]; rows of weight zero are ignored.
+
+        Raises:
+            ValueError: as for ``fit``, or if the classes differ from those of the first call.
+        """
+        before, more = getattr(self, "classes_", None), self.__sklearn_is_fitted__()
+        if classes is None and before is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        known = before if classes is None else declared_classes(before, classes)
+        with self._unchanged_if_refused():
+            X, labels, weight = self._check_rows(X, y, sample_weight, reset=not more)
+            known, codes = classes_and_codes(labels, known)
+            statistics = self._count(X, codes, weight, len(known))
+            self._set(known, self.statistics_.merge(statistics) if more else statistics)
+        return self
 
     def predict_joint_log_proba(self, X: Table) -> Array:
         """log p(y = k, x) of rows X [N, D], float64 [N, K]; -inf if the class is impossible."""
@@ -96,7 +138,7 @@ class BaseNB(IncrementalClassifier):
         X, y = fill_missing(X), without_mask("y", y)
         return validate_data(self, X, y, accept_sparse=sparse, ensure_all_finite=finite, reset=reset)
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Array, Array | None]:
+    def _check_rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Array, Array | None]:
         if reset:
             self._validate_params()
         plain = None if y is None else plain_labels(y)
@@ -106,11 +148,11 @@ class BaseNB(IncrementalClassifier):
             self._precision = np.float32 if X.dtype == np.float32 else np.float64
         return drop_zero_weights(X, y, sample_weight, require_some=True)
 
-    def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, which: Which) -> None:
+    def _count(self, X: Any, codes: Array, weight: Array | None, num_classes: int) -> ModelStatistics:
         with self._sklearn_errors(X):
-            statistics = self._sum(X, codes, weight, len(classes))
-        if which == "more":
-            statistics = self.statistics_.merge(statistics)
+            return self._sum(X, codes, weight, num_classes)
+
+    def _set(self, classes: Array, statistics: ModelStatistics) -> None:
         self.__dict__.pop("statistics_", None)  # unfitted if a parameter is invalid
         self.classes_, self.class_count_ = classes, statistics.class_counts
         self._exact_parameters = (self._set_class_prior(), *self._set_features(statistics.blocks["x"]))

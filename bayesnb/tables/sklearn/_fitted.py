@@ -1,0 +1,202 @@
+"""A fit of the estimator, and how it comes from checked rows: describe and count them, plan, fit, learn.
+
+Nothing here changes an estimator: each function returns what it is to hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+from sklearn.utils import check_random_state
+
+from bayesnb.compute.arrays._cells import is_sparse
+from bayesnb.compute.arrays._placement import Array
+from bayesnb.core.model._naive_bayes import NaiveBayes
+from bayesnb.core.results._classifier import Classifier
+from bayesnb.core.rows._model_statistics import ModelStatistics, discount, merge, places_of, subtract
+from bayesnb.core.rows._sufficient_statistics import follow
+from bayesnb.tables.frames._blocks import AnySchema
+from bayesnb.tables.frames._classes import names_of
+from bayesnb.tables.frames._series import DataError
+from bayesnb.tables.frames._words import require_vocabularies
+from bayesnb.tables.sklearn import _settings as settings
+from bayesnb.tables.sklearn._kept_rows import KeptRows
+from bayesnb.tables.sklearn._settings import Parameters, Plan, has_views, schema_of, specification
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What the estimator holds once it is fitted.
+
+    Attributes:
+        schema: The columns, with the values that have occurred.
+        classes: The labels [K], sorted.
+        statistics: The sufficient statistics of all rows.
+        fit: The result of the method.
+        num_learned: The number of rows from which powers were learned; 0 for none.
+        has_too_many_pairs: Whether dependence was wanted, and left out as columns have too many pairs.
+        kept: Rows of batches from which powers are learned again when more have come.
+        summaries: What later rows need to know of the values of these; see ``make_schema``.
+    """
+
+    schema: AnySchema
+    classes: Array
+    statistics: ModelStatistics
+    fit: Classifier
+    num_learned: int = 0
+    has_too_many_pairs: bool = False
+    kept: KeptRows | None = None
+    summaries: Any = None
+
+    @property
+    def counts(self) -> ModelStatistics:
+        """The statistics by the numbers of the classes."""
+        return self.statistics.named(None)
+
+
+class Batch(NamedTuple):
+    """Checked rows, the classes [K], the numbers of the rows' classes [N], and their weights [N] or None."""
+
+    X: Any
+    classes: Array
+    codes: Array
+    weight: Array | None
+
+
+class Counted(NamedTuple):
+    """The statistics of rows, counted for a model of columns with this schema."""
+
+    schema: AnySchema
+    model: NaiveBayes
+    statistics: ModelStatistics
+
+
+def fit_rows(asked: Parameters, batch: Batch, *, is_first: bool) -> Fitted:
+    """Fit rows alone; those of the first of several batches are kept, for powers to be learned again."""
+    schema, summaries = _describe(asked, batch)
+    if not is_first:  # later batches may have words
+        require_vocabularies(column for columns in schema.blocks.values() for column in columns)
+    rows = _encode(schema, batch)
+    some = rows.cut() if is_first else rows
+    planned = plan_rows(asked, schema, batch.classes, some)
+    counted = _count(asked, schema, batch.classes, planned.model, rows)
+    keeps = is_first and asked.keep_rows and planned.powers is not False
+    return fit_counted(asked, counted, batch.classes, planned, some, summaries, keeps=keeps)
+
+
+def add_with_rows(asked: Parameters, before: Fitted, kept: KeptRows, batch: Batch) -> Fitted:
+    """Add a batch to a fit that has ``kept`` rows: while these are all that came, it is the fit of all anew."""
+    schema, summaries = _describe(asked, batch, before)
+    own, factor = _encode(schema, batch), float(asked.forgetting) ** len(batch.codes)
+    places = places_of(before.classes.tolist(), batch.classes.tolist())
+    rows = kept.recode(before.schema, schema, places).discount(factor).above(own)
+    some = rows.cut()
+    planned = plan_rows(asked, schema, batch.classes, some)
+    if some.whole:
+        counted = _count(asked, schema, batch.classes, planned.model, rows)
+    else:
+        counted = _add(asked, before, schema, batch.classes, own, factor)
+    keeps = asked.keep_rows and planned.powers is not False
+    return fit_counted(asked, counted, batch.classes, planned, some, summaries, keeps=keeps)
+
+
+def add_without_rows(asked: Parameters, before: Fitted, batch: Batch) -> Fitted:
+    """Add a batch to a fit that has kept no rows: its powers remain, and its dependence, which needs rows, does not."""
+    schema, summaries = _describe(asked, batch, before)
+    factor = float(asked.forgetting) ** len(batch.codes)
+    counted = _add(asked, before, schema, batch.classes, _encode(schema, batch), factor)
+    return fit_counted(asked, counted, batch.classes, before.fit, None, summaries)
+
+
+def take_away(asked: Parameters, before: Fitted, batch: Batch) -> Fitted:
+    """Take rows away from a fit.
+
+    Raises:
+        ValueError: if these rows cannot have been fitted.
+    """
+    schema, classes = before.schema, before.classes
+    given, _ = schema_of(batch.X, asked.likelihoods, asked.missing, schema)
+    rows = _encode(given, batch)
+    counted, part = given.count(model_like(asked, given, classes, before), *rows.given)
+    if counted != schema:
+        raise DataError(
+            "the rows to forget hold a category that no fitted row had, or such a word, so they cannot have been "
+            "fitted: give rows that were"
+        )
+    left = Counted(schema, model_like(asked, schema, classes, before), subtract(before.counts, part))
+    if before.kept is None:
+        return fit_counted(asked, left, classes, before.fit, None, before.summaries)
+    kept = before.kept.without(rows)
+    planned = plan_rows(asked, schema, classes, kept)
+    if kept.whole:  # bins are found again
+        left = Counted(schema, planned.model, schema.count(planned.model, *kept.given)[1])
+    return fit_counted(asked, left, classes, planned, kept, before.summaries, keeps=True)
+
+
+def fit_counted(
+    asked: Parameters,
+    counted: Counted,
+    classes: Array,
+    learned: Plan | Classifier,
+    rows: KeptRows | None,
+    summaries: Any = None,
+    *,
+    keeps: bool = False,
+) -> Fitted:
+    """Fit statistics, and learn from the ``rows``, those of the statistics or a part, what is planned.
+
+    ``learned`` is the plan, or an earlier fit, whose powers remain.
+    """
+    options: dict[str, Any] = {}
+    if asked.method == "nuts":
+        key = jax.random.key(check_random_state(asked.random_state).randint(2**31))
+        options = {"key": key, "num_samples": asked.num_samples, "progress_bar": False}
+    weight = settings.weight_by_class(asked.class_weight, classes)
+    fit: Any = settings.FITS[asked.method](counted.model, statistics=counted.statistics, **options)
+    fit, num_learned, too_many = settings.learn(fit, learned, rows.given if rows is not None else ())
+    fit = fit if weight is None else settings.weigh_classes(fit, weight)
+    named = counted.statistics.named(names_of(classes))
+    return Fitted(counted.schema, classes, named, fit, num_learned, too_many, rows if keeps else None, summaries)
+
+
+def plan_rows(asked: Parameters, schema: AnySchema, classes: Array, rows: KeptRows) -> Plan:
+    """The model of these rows, and what to learn from them."""
+    sparse = [block for block, x in rows.rows.arrays.items() if is_sparse(x)]
+    return settings.plan(asked, schema, classes, num_rows=rows.rows.num_rows, sparse=sparse)
+
+
+def _describe(asked: Parameters, batch: Batch, before: Fitted | None = None) -> tuple[AnySchema, Any]:
+    """The schema of the rows, and of those before them, and what later rows need to know of their values."""
+    schema, seen = (None, None) if before is None else (before.schema, before.summaries)
+    return schema_of(batch.X, asked.likelihoods, asked.missing, schema, seen, batch.weight)
+
+
+def _encode(schema: AnySchema, batch: Batch) -> KeptRows:
+    return KeptRows.of(schema.encode(batch.X), batch.codes, batch.weight, len(batch.classes))
+
+
+def _count(asked: Parameters, schema: AnySchema, classes: Array, model: NaiveBayes, rows: KeptRows) -> Counted:
+    """The statistics of rows, under the schema with the codes that occur in them."""
+    grown, statistics = schema.count(model, *rows.given)
+    if grown is not schema:
+        model = specification(asked, grown, classes, views=has_views(schema, model))
+    return Counted(grown, model, statistics)
+
+
+def _add(
+    asked: Parameters, before: Fitted, schema: AnySchema, classes: Array, rows: KeptRows, factor: float
+) -> Counted:
+    """The statistics of earlier rows, whose weights fade by the factor, and of a batch."""
+    grown, statistics = schema.count(model_like(asked, schema, classes, before), *rows.given)
+    earlier = before.schema.spread(before.counts, grown)
+    if len(classes) > len(before.classes):
+        earlier = earlier.spread_classes(places_of(classes.tolist(), before.classes.tolist()))
+    return Counted(grown, model_like(asked, grown, classes, before), merge(discount(earlier, factor), statistics))
+
+
+def model_like(asked: Parameters, schema: AnySchema, classes: Array, before: Fitted) -> NaiveBayes:
+    """The model of a schema whose statistics merge with those of an earlier fit."""
+    views = has_views(before.schema, before.fit.model)
+    return follow(specification(asked, schema, classes, views=views), before.statistics)
