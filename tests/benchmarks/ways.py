@@ -27,7 +27,7 @@ import pandas as pd
 import bayesnb as nb
 
 PACKAGE = str(Path(nb.__file__).parent)
-EVALUATOR = str(Path(PACKAGE, "jaxpr_numpy"))
+EVALUATOR = str(Path(PACKAGE, "compute", "jaxpr_numpy"))
 
 
 def count_calls(call: Callable[[], object]) -> Counter[CodeType]:
