@@ -26,7 +26,7 @@ from bayesnb.tables.files.sources._source import RowBatch, RowBlock, Source, Str
 from bayesnb.tables.frames._choices import AUTO
 from bayesnb.tables.frames._columns import CODED, Column, in_order
 from bayesnb.tables.frames._inferred import of_lost_names, on_command_line, warnings_of
-from bayesnb.tables.frames._likelihoods import choose_columns, say_left_out
+from bayesnb.tables.frames._likelihoods import choose_columns
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import Array, DataError, are_missing, as_series, label
 from bayesnb.tables.frames._summaries import Summary
@@ -176,7 +176,7 @@ def decide(source: Source, asked: Asked, found: Mapping[str, Summary], how: Call
     inferred = [column for column in schema.columns if column.inferred]
     warnings = (*source.warnings, *filter(None, [of_lost_names(labels)]), *warnings_of(summaries, inferred, how))
     if not schema.used:
-        why = say_left_out(schema.columns) or f" but the target, '{target}'"
+        why = schema.say_left_out() or f" but the target, '{target}'"
         raise DataError("; ".join((f"{source.title} has no column to learn from{why}", *warnings[:1])))
     whole = not labels.text and labels.whole and max(map(abs, labels.span)) <= limits.LARGEST_WHOLE
     return Description(
@@ -202,6 +202,8 @@ def _classes_of(target: Summary, weight: str | None) -> tuple[Any, ...]:
     if rows == 0:
         where = f" in rows whose weight, '{weight}', is above zero" if weight else ""
         raise DataError(f"the target '{name}' has nothing in it{where}; choose another, target=... or --target")
+    if target.holds:
+        raise DataError(f"the target '{name}' holds {target.holds}; convert it to text or numbers, or choose another")
     if target.values is not None and distinct == 1:
         raise DataError(f"the target '{name}' has one class only, '{label(*target.values.tolist())}'")
     shown = f"{distinct}" if target.values is not None else f"more than {limits.MOST_VALUES:,}"

@@ -146,6 +146,7 @@ def make_schema(X: Any, given: Any, before: Any = None, seen: Any = None, weight
             )
         earlier = None if before is None else before.parts[name]
         part, summaries[name] = schema_of(block, own, earlier, seen[name] if seen else None, weight)
+        part.require_used(f"block '{name}'")
         parts[name] = replace(part, prefix=name)
     schema = BlocksSchema(parts)
     if not schema.used:

@@ -116,6 +116,8 @@ def infer(column: Summary) -> Choice:
 
 def _infer(column: Summary) -> tuple[Kind, str]:
     distinct = column.distinct
+    if column.holds:
+        return SKIP, column.holds
     if distinct < 2:
         return SKIP, ONE_VALUE if distinct else NOTHING
     if column.flags:
@@ -173,12 +175,14 @@ def warnings_of(columns: Mapping[str, Summary], choices: Sequence[Column], how: 
     found = [*filter(None, (_of_numbers_as_text(columns[choice.name]) for choice in choices))]
     found += filter(None, (say(columns[choice.name]) for say in said for choice in choices))
     found += filter(None, (_of_similar(columns[choice.name]) for choice in choices if choice.kind == "categorical"))
-    for reason in (NOTHING, ONE_VALUE, IDENTIFIERS, TOO_MANY, ROW_NUMBERS, ALL_DATES):
+    of_types = sorted({column.holds for column in columns.values()} - {""})
+    for reason in (NOTHING, ONE_VALUE, IDENTIFIERS, TOO_MANY, ROW_NUMBERS, ALL_DATES, *of_types):
         names = [choice.name for choice in choices if choice.reason == reason]
         if names:
             noun, verb, be, it = ("column", "has", "is", "it") if len(names) == 1 else ("columns", "have", "are", "one")
             keep = how(names[0], "normal" if reason == ROW_NUMBERS else "categorical")
             advice = "" if reason in (NOTHING, ONE_VALUE) else f"; to keep {it}, write {keep}"
+            advice = f"; to keep {it}, convert it to text or numbers" if reason in of_types else advice
             if reason in (IDENTIFIERS, TOO_MANY):
                 advice += f", or, to count the words of its texts, {how(names[0], 'words')}"
             found.append(f"{noun} {listing(names)} {verb} {reason} and {be} left out{advice}")

@@ -81,8 +81,6 @@ def schema_of(
             if now is not None and (earlier.text == now.text or not (earlier.num_cells and now.num_cells)):
                 found[name] = earlier.merge(now)
         _warn_of_other_kinds([column for column in columns if seen and column.name not in told], found)
-    if all(column.kind == SKIP for column in columns):
-        raise DataError(f"the data frame has no column to learn from{say_left_out(columns)}")
     return Schema(columns, family, reading=reading), {name: summary.light for name, summary in found.items()}
 
 
@@ -101,12 +99,6 @@ def choose_columns(names: Sequence[str], summaries: Summaries, chosen: Chosen) -
     if any(column.inferred for column in numbers):  # these may have several views, and a chosen likelihood is the only
         columns = [replace(c, own_block=CHOSEN) if c.kind == "normal" and not c.inferred else c for c in columns]
     return tuple(columns)
-
-
-def say_left_out(columns: Sequence[Column]) -> str:
-    """The first columns that are left out, with their reasons, to end a sentence with; empty if there are none."""
-    reasons = [f"'{column.name}' ({column.reason})" for column in columns if column.kind == SKIP]
-    return f"; left out are {'; '.join(reasons[:3])}" if reasons else ""
 
 
 def _column(name: str, summary: Summary | None, chosen: Any, own_block: str = "") -> Column:
@@ -211,6 +203,8 @@ def describe_column(column: Summary, chosen: Kind | Family, own_block: str = "",
     found = Column(name, kind, (), text, span, column.missing, family, own_block, inferred)
     if kind == SKIP:
         return found
+    if column.holds:
+        raise DataError(f"column '{name}' holds {column.holds}, which cannot be {found.likelihood}: convert them first")
     if span is not None and np.isinf(span).any():
         raise DataError(f"column '{name}' holds an infinite number {column.largest[1]}: leave out the cell or its row")
     if kind == "categorical" or text is None:

@@ -156,6 +156,16 @@ class Schema:
             made[block] = _family(first.kind, self.sizes, smoothing, laplace=laplace) if own is None else own
         return made["x"] if self.single else made
 
+    def say_left_out(self) -> str:
+        """The first columns that are left out, with their reasons, to end a sentence with; empty if there are none."""
+        reasons = [f"'{column.name}' ({column.reason})" for column in self.columns if column.kind == SKIP]
+        return f"; left out are {'; '.join(reasons[:3])}" if reasons else ""
+
+    def require_used(self, title: str) -> None:
+        """Raise DataError if a frame has no column to learn from."""
+        if self.named and not self.used:
+            raise DataError(f"{title} has no column to learn from{self.say_left_out()}")
+
     def require(self, names: Sequence[str]) -> None:
         """Raise DataError if a column that the fit uses is not among ``names``."""
         missing = [column.name for column in self.used if column.name not in names]

@@ -6,6 +6,7 @@ A column is numbers (booleans are 0 and 1; missing is NaN) or text (missing is N
 from __future__ import annotations
 
 from collections.abc import Collection
+from decimal import Decimal
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -32,6 +33,14 @@ NO_DATES = (
     "a likelihood of numbers takes no dates or times: give numbers, such as days since a first date, or "
     "durations / numpy.timedelta64(1, 'D')"
 )
+
+
+class NoLikelihoodError(DataError):
+    """A column ``holds`` what no likelihood takes, so that it is left out where its likelihood is inferred."""
+
+    def __init__(self, sentence: str, holds: str) -> None:
+        super().__init__(sentence)
+        self.holds = holds
 
 
 def as_frame(X: Any) -> Frame | None:
@@ -89,7 +98,8 @@ def sort_of(cells: nw.Series[Any]) -> Sort:
     """The sort of values in a column.
 
     Raises:
-        DataError: for nested values and objects of more than one type.
+        NoLikelihoodError: for nested values, and objects of another type.
+        DataError: for objects of more than one type.
     """
     dtype = cells.dtype
     if dtype == nw.Boolean:
@@ -106,10 +116,9 @@ def sort_of(cells: nw.Series[Any]) -> Sort:
         held = {str(native.type if cells.implementation.is_pyarrow() else native.dtype)}
     elif dtype == nw.Object:
         held = {type(cell).__name__ for cell in cells.drop_nulls().to_list()}
-    raise DataError(
-        f"column '{cells.name}' holds {' and '.join(sorted(held))}, expected numbers, booleans or text: give the whole "
-        "column one of these"
-    )
+    sentence = f"column '{cells.name}' holds {' and '.join(sorted(held))}, expected numbers, booleans or text"
+    sentence += ": give the whole column one of these"
+    raise DataError(sentence) if len(held) > 1 else NoLikelihoodError(sentence, f"cells of type {held.pop()}")
 
 
 def are_missing(cells: nw.Series[Any], missing: Collection[str] = ()) -> Array:
@@ -139,11 +148,23 @@ def to_plain(cells: nw.Series[Any], *, coded: bool = False, missing: Collection[
     if dtype != nw.Object or not hasattr(cells.to_native(), "convert_dtypes") or cells.is_null().all():
         return cells
     native = cells.to_native()
-    found = native.convert_dtypes()
-    if found.dtype == object:
+    found = nw.from_native(native.convert_dtypes(), series_only=True)
+    if found.dtype == nw.Object:
         gone = [isinstance(cell, str) and cell.strip() in missing for cell in native]
-        found = native.mask(gone).convert_dtypes() if any(gone) else found
-    return nw.from_native(found, series_only=True)
+        found = nw.from_native(native.mask(gone).convert_dtypes(), series_only=True) if any(gone) else found
+    return _of_objects(found) if found.dtype == nw.Object else found
+
+
+def _of_objects(cells: nw.Series[Any]) -> nw.Series[Any]:
+    """Decimals, also beside numbers of Python, dates and times in the types of Arrow; others as given."""
+    given = [None if missing else cell for cell, missing in zip(cells.to_list(), cells.is_null(), strict=True)]
+    if {*map(type, given)} <= {Decimal, int, float, type(None)}:
+        given = [None if cell is None else Decimal(str(cell)) for cell in given]
+    try:
+        found = nw.from_native(pa.chunked_array([pa.array(given)]), series_only=True).alias(cells.name)
+    except (pa.ArrowException, OverflowError):
+        return cells
+    return found if found.dtype.is_decimal() or found.dtype in DATES else cells
 
 
 def _plain_dtype(given: Any) -> Any:
@@ -169,11 +190,11 @@ def to_arrow(frame: Frame, missing: Collection[str] = MISSING) -> pa.Table:
     """The frame as a table of Arrow; DataError for a column of a type that Arrow does not have."""
     try:
         return frame.to_arrow()
-    except (pa.ArrowException, TypeError):
+    except (pa.ArrowException, TypeError, OverflowError):
         plain = [to_plain(frame[name], missing=missing) for name in frame.columns]
         for column in plain:
             sort_of(column)
-        return frame.with_columns(*plain).to_arrow()
+        return pa.table({column.name: column.to_arrow() for column in plain})
 
 
 def _without_codes(cells: nw.Series[Any]) -> nw.Series[Any]:
@@ -211,10 +232,11 @@ def numbers(cells: nw.Series[Any]) -> Array:
         return whole.astype(np.float64)
     odd = round_floats(cells)
     if odd is not None:
-        raise DataError(
+        sentence = (
             f"column '{cells.name}' holds {odd}, which floating point would round to {float(odd):.0f}: convert the "
             "column to text if it is a category, or to floating point if rounding does no harm"
         )
+        raise DataError(sentence) if abs(odd) < 2**63 else NoLikelihoodError(sentence, "whole numbers beyond 2^63")
     if dtype.is_decimal():  # Arrow's own cast multiplies by a power of ten that is rounded
         return np.asarray(cells.to_arrow().cast(pa.string()).cast(pa.float64()).to_numpy(zero_copy_only=False))
     if dtype.is_integer() and cells.implementation.is_pyarrow():  # pyarrow's cast refuses integers above 2^53

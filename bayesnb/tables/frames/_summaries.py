@@ -39,6 +39,7 @@ class Summary:
         largest: The number of largest magnitude, and its place, such as `on line 7`.
         odd: The first text that is not a number, and its place.
         typed: Whether the column's type is that of dates or times.
+        holds: What the cells are, if no likelihood takes them.
         repeated: Whether some number is known to occur twice.
         words: The words of a column that is read as words.
         most: How many distinct values are kept: ``limits.MOST_VALUES``, unless the column is chosen to be categorical.
@@ -59,6 +60,7 @@ class Summary:
     largest: tuple[float, str] = (0.0, "")
     odd: tuple[str, str] | None = None
     typed: bool = False
+    holds: str = ""
     repeated: bool = False
     words: frozenset[str] | None = None
     most: float = inf
@@ -132,6 +134,7 @@ class Summary:
             largest=max(self.largest, other.largest, key=lambda pair: abs(pair[0])),
             odd=self.odd or other.odd,
             typed=self.typed and other.typed,
+            holds=self.holds or other.holds,
             words=None if self.words is None or other.words is None else self.words | other.words,
             repeated=self.repeated
             or other.repeated
@@ -170,13 +173,20 @@ def summarise_column(
         return replace(found, extra=extra, repeated=found.repeated or extra > 0)
     given = series.to_plain(given, coded=True, missing=missing)
     cells = series.to_plain(given) if given.dtype in series.WITH_CATEGORIES else given
-    sort = series.sort_of(cells)
     vectorizer, most = vectorizer_of(chosen), inf if chosen == "categorical" else limits.MOST_VALUES
+    try:
+        sort = series.sort_of(cells)
+        found = None if sort in ("text", "flag") else np.asarray(series.numbers(cells), np.float64)
+    except series.NoLikelihoodError as error:
+        if chosen is not None:
+            raise
+        gone = cells.null_count()
+        return Summary(cells.name, len(cells) - gone, gone, True, None, holds=error.holds, most=most)
     if series.are_missing(cells).all():
         return Summary(cells.name, 0, len(cells), most=most)
-    if sort not in ("text", "flag"):
+    if found is not None:
         declared = tuple(series.declared_categories(given, text=False))
-        return replace(_of_numbers(cells, place, most, inferred and not declared), declared=declared)
+        return replace(_of_numbers(cells, found, place, most, inferred and not declared), declared=declared)
     typed, gone = cells.dtype in DATES, cells.null_count()
     if typed and cells.n_unique() > most:  # to write each as text would take long
         return Summary(cells.name, len(cells) - gone, gone, text=True, numbers=None, typed=True, most=most)
@@ -217,8 +227,9 @@ def _first_odd(codes: Array, texts: Any, place: Callable[[int], str]) -> tuple[s
     return None
 
 
-def _of_numbers(cells: nw.Series[Any], place: Callable[[int], str], most: float, inferred: bool) -> Summary:
-    found = np.asarray(series.numbers(cells), np.float64)
+def _of_numbers(
+    cells: nw.Series[Any], found: Array, place: Callable[[int], str], most: float, inferred: bool
+) -> Summary:
     there = ~np.isnan(found)
     present = found if there.all() else found[there]
     first = present[: limits.FIRST_CELLS]

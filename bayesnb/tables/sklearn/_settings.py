@@ -212,7 +212,10 @@ def schema_of(
     if isinstance(likelihoods, NaiveBayes):
         likelihoods = likelihoods.families["x"] if likelihoods.single else likelihoods.families
     schema, summaries = make_schema(X, likelihoods, before, seen, weight)
-    return with_indicators(schema, X, missing, before), summaries
+    schema = with_indicators(schema, X, missing, before)
+    if not isinstance(schema, BlocksSchema):
+        schema.require_used("the data frame")
+    return schema, summaries
 
 
 def specification(asked: Parameters, schema: AnySchema, classes: Array, *, views: bool = False) -> NaiveBayes:

@@ -65,8 +65,10 @@ def test_what_is_skipped_is_not_read(tmp_path):
     frame = pd.DataFrame({"pair": [[1, 2]] * 20, "when": pd.date_range("2020-01-01", periods=20), "size": range(20)})
     path = str(tmp_path / "data.parquet")
     frame.assign(label=["a", "b"] * 10).to_parquet(path)
-    with pytest.raises(DataError, match="column 'pair' holds"):
+    with pytest.raises(DataError, match=r"no column to learn from; left out are 'pair' \(cells of type List"):
         make_table(open_data(path))
+    with pytest.raises(DataError, match="column 'pair' holds List.*expected numbers, booleans or text"):
+        make_table(open_data(path), None, {"pair": "categorical"})
     for kinds in ({"pair": "skip", "size": "normal"}, {"p*": "skip", "size": "normal"}):
         table = make_table(open_data(path), None, kinds)
         assert dict(table.left_out) == {"pair": "skipped, as asked", "when": "dates or times"}

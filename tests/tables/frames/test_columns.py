@@ -112,15 +112,18 @@ def test_numbers_of_odd_types_are_numbers_at_every_door(kind):
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_columns_that_no_likelihood_takes_are_refused_by_name(kind):
+def test_columns_that_no_likelihood_takes_are_left_out_and_refused_where_they_are_chosen(kind):
     rows = pd.DataFrame({"a": REFUSED[kind], "b": ODD_NUMBERS})
     clf = nb.NaiveBayesClassifier(temper=False).fit(pd.DataFrame({"a": ODD_NUMBERS, "b": ODD_NUMBERS}), Y)
     held, *_ = kind.split()
     sentence = f"column 'a' holds {held}.*, expected numbers, booleans or text: give the whole column one of these"
+    assert dict(nb.infer_likelihoods(rows)) == {"a": "skip", "b": "normal"}
+    for fit in (nb.NaiveBayesClassifier().fit, nb.NaiveBayesClassifier().partial_fit):
+        with pytest.warns(UserWarning, match=f"column 'a' has cells of type {held}.* left out; to keep it, convert it"):
+            assert fit(rows, Y).likelihoods_ == {"a": "skip", "b": "normal"}
     for door in (
-        lambda: nb.infer_likelihoods(rows),
-        lambda: nb.NaiveBayesClassifier().fit(rows, Y),
-        lambda: nb.NaiveBayesClassifier().partial_fit(rows, Y, [0, 1]),
+        lambda: nb.NaiveBayesClassifier("normal").fit(rows, Y),
+        lambda: nb.NaiveBayesClassifier({"a": "categorical"}).partial_fit(rows, Y, [0, 1]),
         lambda: clf.predict_proba(rows),
         lambda: clf.predict_proba(rows[:2]),
         lambda: clf.predict_proba(rows.iloc[0].to_dict()),

@@ -172,6 +172,11 @@ def test_new_rows_are_checked_against_the_fit(frame, words):
 )
 def test_types_without_a_likelihood_are_refused_by_name(column, words):
     with pytest.raises(ValueError, match=words):
+        nb.NaiveBayesClassifier("categorical").fit(pl.DataFrame({"c": column}), [0, 1, 0, 1])
+    with (
+        pytest.warns(UserWarning, match="column 'c' has cells of type .* and is left out"),
+        pytest.raises(ValueError, match=r"no column to learn from; left out are 'c' \(cells of type (List|Binary)"),
+    ):
         nb.NaiveBayesClassifier().fit(pl.DataFrame({"c": column}), [0, 1, 0, 1])
     with pytest.raises(ValueError, match="column 'c' holds"):
         nb.NaiveBayesClassifier().fit(pd.DataFrame({"c": [1, "a", 2.5, b"x"]}), [0, 1, 0, 1])

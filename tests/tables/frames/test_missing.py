@@ -1,5 +1,6 @@
 """Missing cells as features: the fit is that of indicator columns, given by hand as Bernoulli columns."""
 
+import datetime
 from functools import cache
 
 import numpy as np
@@ -219,3 +220,37 @@ def test_invalid_choices_are_refused(missing, X, sentence):
 def test_a_model_with_blocks_of_its_own_is_refused():
     with pytest.raises(DataError, match="likelihoods is a model with blocks of its own"):
         nb.NaiveBayesClassifier(nb.NaiveBayes(nb.Normal()), missing="informative").fit(ARRAY, Y)
+
+
+NUM_ROWS = 60
+GROUP = np.array(["a", "b"])[np.arange(NUM_ROWS) % 2]
+GAPS = np.random.default_rng(3).random(NUM_ROWS) < np.where(GROUP == "a", 0.8, 0.2)
+LEFT_OUT = {
+    "a constant": pd.Series([5.0] * NUM_ROWS),
+    "text": pd.Series(["yes"] * NUM_ROWS, dtype=object),
+    "dates": pd.Series(pd.date_range("2020", periods=NUM_ROWS)),
+    "times": pd.Series([datetime.time(n % 24) for n in range(NUM_ROWS)]),
+    "names": pd.Series([f"no. {n}" for n in range(NUM_ROWS)], dtype=object),
+    "lists": pd.Series([[n] for n in range(NUM_ROWS)]),
+}
+
+
+@pytest.mark.filterwarnings("ignore:column 'c' has .* is left out")
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("kind", LEFT_OUT)
+def test_gaps_of_a_column_that_is_left_out_are_the_fit_of_flags(kind, beside):
+    """Also where no other column is left: it is the Bernoulli model of the gaps, at every door of the estimator."""
+    frame = pd.DataFrame({"c": LEFT_OUT[kind].where(~GAPS, None)})
+    if beside:
+        frame["x"] = np.random.default_rng(4).normal(size=NUM_ROWS)
+    flags = pd.DataFrame({"c": GAPS}).assign(**{name: frame[name] for name in frame.columns[1:]})
+    options = {"method": "posterior", "missing": "informative"}
+    clf = nb.NaiveBayesClassifier(**options).fit(frame, GROUP)
+    expected = nb.NaiveBayesClassifier(method="posterior").fit(flags, GROUP).predict_proba(flags)
+    parts = nb.NaiveBayesClassifier(**options).partial_fit(frame[:30], GROUP[:30]).partial_fit(frame[30:], GROUP[30:])
+    rows = frame.to_dict("records")
+    for found in (clf.predict_proba(frame), clf.predict_proba(rows), parts.predict_proba(frame)):
+        assert_allclose(found, expected, rtol=1e-9)
+    assert_allclose(clf.predict_proba(rows[0]), expected[:1], rtol=1e-9)
+    with pytest.raises(DataError, match="no column to learn from; left out are 'c'"):
+        nb.NaiveBayesClassifier().fit(frame[["c"]], GROUP)

@@ -1,5 +1,7 @@
 """Columns of frames in the type of their values."""
 
+import datetime
+import uuid
 from decimal import Decimal
 
 import narwhals.stable.v2 as nw
@@ -9,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import bayesnb as nb
 from bayesnb.tables.frames._series import declared_categories, numbers, texts, to_plain
 
 
@@ -42,3 +45,62 @@ def test_decimals_are_the_numbers_that_python_reads(library):
     made = {"pandas": lambda: pd.Series(column, dtype=pd.ArrowDtype(column.type)), "polars": lambda: pl.Series(column)}
     found = numbers(nw.from_native(made.get(library, lambda: column)(), series_only=True))
     np.testing.assert_array_equal(found, [np.nan if cell is None else float(str(cell)) for cell in cells])
+
+
+ROWS = 40
+KNOWN = np.random.default_rng(0).normal(np.arange(ROWS) % 2).round(3)
+LABEL = np.array(["a", "b"])[np.arange(ROWS) % 2]
+WITHOUT = {
+    "UUID": [uuid.UUID(int=n) for n in range(ROWS)],
+    "list": [[n] for n in range(ROWS)],
+    "dict": [{"a": n} for n in range(ROWS)],
+    "bytes": [b"%d" % n for n in range(ROWS)],
+    "period": pd.period_range("2020", periods=ROWS, freq="D"),
+    "dates or times": [datetime.time(n % 24) for n in range(ROWS)],
+    "whole numbers beyond 2\\^63": np.array([2**63 + 7 * n for n in range(ROWS)], np.uint64),
+    "whole numbers beyond 2\\^63 ": [2**80 + 7 * n for n in range(ROWS)],
+    "whole numbers beyond 2\\^63  ": [Decimal(2**80 + 7 * n) for n in range(ROWS)],
+}
+
+
+@pytest.mark.parametrize("held", WITHOUT)
+def test_columns_of_databases_that_are_no_numbers_are_left_out_with_a_warning(held):
+    """By frames, by rows as dicts and by tables; what remains is the fit of the other columns."""
+    frame = pd.DataFrame({"x": KNOWN}).assign(odd=pd.Series(WITHOUT[held]))
+    expected = nb.NaiveBayesClassifier(method="posterior").fit(frame[["x"]], LABEL).predict_proba(frame[["x"]])
+    rows = frame.to_dict("records")
+    for given in (frame, rows):
+        with pytest.warns(UserWarning, match=f"column 'odd' has .*{held.strip()}.* and is left out"):
+            clf = nb.NaiveBayesClassifier(method="posterior").fit(given, LABEL)
+        np.testing.assert_array_equal(clf.predict_proba(given), expected)
+        np.testing.assert_array_equal(clf.predict_proba(rows[0]), expected[:1])
+    with pytest.warns(UserWarning, match="column 'odd' (has .* left out|is read as text because)"):
+        table = nb.fit_table(frame.assign(label=LABEL), "label", method="posterior")
+    assert table.likelihoods_ == {"x": "normal", "odd": "skip"}
+    np.testing.assert_allclose(table.predict_proba(frame), expected, rtol=1e-12)
+
+
+def test_a_target_of_another_type_is_refused_by_name():
+    frame = pd.DataFrame({"x": KNOWN}).assign(label=WITHOUT["list"])
+    with pytest.raises(ValueError, match=r"the target 'label' holds cells of type List\(Int64\); convert it to text"):
+        nb.fit_table(frame, "label")
+
+
+@pytest.mark.parametrize("gap", [None, 0.5, 2, Decimal("NaN")])
+def test_decimals_are_numbers_at_every_door(gap):
+    """Alone and beside other numbers or missing cells: what floats give."""
+    cells = [Decimal(str(x)) for x in KNOWN]
+    cells[3] = gap
+    plain = KNOWN.copy()
+    plain[3] = np.nan if gap is None else float(gap)
+    frame, floats = pd.DataFrame({"x": pd.Series(cells, dtype=object)}), pd.DataFrame({"x": plain})
+    clf = nb.NaiveBayesClassifier(method="posterior").fit(floats, LABEL)
+    rows, expected = [{"x": cell} for cell in cells], clf.predict_proba(floats)
+    assert dict(nb.infer_likelihoods(frame)) == {"x": "normal"}
+    for given in (frame, rows):
+        own = nb.NaiveBayesClassifier(method="posterior").fit(given, LABEL)
+        for one in (clf, own):
+            np.testing.assert_allclose(one.predict_proba(given), expected, rtol=1e-12)
+            np.testing.assert_allclose(one.predict_proba(rows[0]), expected[:1], rtol=1e-12)
+    table = nb.fit_table(frame.assign(label=LABEL), "label", method="posterior")
+    np.testing.assert_allclose(table.predict_proba(frame), expected, rtol=1e-12)
