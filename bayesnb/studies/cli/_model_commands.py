@@ -79,7 +79,7 @@ def fit(
     from bayesnb.tables.files._description import describe
     from bayesnb.tables.files._fit_table import fit_described
     from bayesnb.tables.files._progress import progress
-    from bayesnb.tables.files.sources._paths import open_data
+    from bayesnb.tables.files.sources._paths import BUILT_IN, open_data
     from bayesnb.tables.frames._series import DataError
     from bayesnb.tables.frames._values import READING
     from bayesnb.tables.sklearn._settings import Parameters, require
@@ -90,6 +90,8 @@ def fit(
         raise DataError(f"the model cannot be saved as '{path}': there is no folder '{path.absolute().parent}'")
     with progress(f"describing '{data}'", 1.0, wanted=True) as advance:
         description = describe(open_data(data, READING.declare(reading)), target, dict(overrides), advance)
+    if target is None and data not in BUILT_IN:
+        click.echo(f"No --target is given, so the last column, '{description.target.name}', is the target")
     _print_description(description)
     with _warnings(*description.warnings):
         params: dict[str, Any] = {"method": method, "smoothing": smoothing, "random_state": seed}

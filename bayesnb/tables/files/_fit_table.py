@@ -177,7 +177,7 @@ def fit_described(
     found = fit_counted(asked, Counted(schema, planned.model, statistics), classes, planned, some)
     classifier = NaiveBayesClassifier(asked.likelihoods, **params)
     classifier.n_features_in_, classifier.feature_names_in_ = len(schema.names), np.array(schema.names, dtype=object)
-    return classifier._hold(found, declared=False)
+    return classifier._hold(found, declared=False, target=described.target.name)
 
 
 def _count_values(described: Description, model: NaiveBayes) -> ModelStatistics:

@@ -125,7 +125,7 @@ def predict_table(
     found: list[pa.RecordBatch] = []
     num_rows = 0
     writer = nullcontext(found.append) if to is None else table_file(to, columns)
-    blocks = closing(_read(schema, rows, copied))
+    blocks = closing(_read(classifier, rows, copied))
     show = progress(f"predicting {rows.title}", 1.0, wanted=progress_bar)
     with show as advance, writer as write, blocks as batches:
         for batch in batches:
@@ -223,17 +223,19 @@ def row_of(classifier: NaiveBayesClassifier, data: str, row: int) -> pd.DataFram
         DataError: if the file has no such row, or lacks columns of the fit.
     """
     schema, before = _schema(classifier), 0
-    for batch in _read(schema, open_data(data, schema.reading)):
+    for batch in _read(classifier, open_data(data, schema.reading)):
         if row <= before + batch.rows.num_rows:
             return as_pandas(batch)[row - before - 1 : row - before].reindex(columns=schema.names)
         before += batch.rows.num_rows
     raise DataError(f"'{data}' has {before:,} rows, so there is no row {row:,}; the first is 1")
 
 
-def _read(schema: Schema, source: Source, kept: Sequence[str] = ()) -> Generator[RowBatch]:
+def _read(classifier: NaiveBayesClassifier, source: Source, kept: Sequence[str] = ()) -> Generator[RowBatch]:
     """The columns of the fit and those to copy; in CSV these are text unless they are numbers of the fit."""
+    schema = _schema(classifier)
     schema.require(source.names)
-    schema.warn_of_extra([name for name in source.names if name not in kept])
+    others = [name for name in source.names if name in schema.names or name not in kept]
+    schema.warn_of_extra(others, classifier._target)
     used = {column.name: bool(column.text) for column in schema.used}
     texts = {name for name in (*used, *kept) if used.get(name, True)}
     return read_ahead(source.batches([*used, *(name for name in kept if name not in used)], texts))

@@ -130,6 +130,12 @@ def _array_of(y: Any) -> Array:
     return labels
 
 
+def name_of(y: Any) -> str | None:
+    """The name of a series of labels; None if it has none."""
+    name = getattr(y, "name", None)
+    return name if isinstance(name, str) and name else None
+
+
 def by_label(given: Any) -> Any:
     """A series of pandas as a dict by its labels; anything else itself."""
     return given.to_dict() if isinstance(given, pd.Series) else given

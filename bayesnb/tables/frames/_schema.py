@@ -24,7 +24,7 @@ from bayesnb.core.rows._sufficient_statistics import ModelStatistics, sufficient
 from bayesnb.tables.frames._columns import BLOCKS, MISSING, SKIP, SPARSE, Column, Kind
 from bayesnb.tables.frames._plain_rows import PlainRows
 from bayesnb.tables.frames._series import Array, DataError, Frame, closest, label, listing
-from bayesnb.tables.frames._values import READING, Reading
+from bayesnb.tables.frames._values import READING, Reading, near_names
 
 Likelihoods = Family | dict[str, Family]
 
@@ -170,17 +170,21 @@ class Schema:
         """Raise DataError if a column that the fit uses is not among ``names``."""
         missing = [column.name for column in self.used if column.name not in names]
         if missing:
-            hint = closest(missing[0], names) if len(missing) == 1 else ""
+            near = self.near(names)
+            hint = closest(missing[0], names) if len(missing) == 1 and not near else ""
+            hint = f"; did you mean {listing(near)}? Names must agree in case and blanks" if near else hint
             raise DataError(f"the rows have no column {listing(missing)}, which the model was fitted to{hint}")
 
-    def warn_of_extra(self, names: Sequence[str]) -> bool:
-        """Whether there are other columns beside all of the fit; then a warning names them."""
-        known = set(self.names)
-        extra = [name for name in names if name not in known]
-        if not extra or len(names) - len(extra) < len(known):
-            return False
-        warn(f"the rows have columns that the fit did not have, which are left out: {listing(extra)}")
-        return True
+    def near(self, names: Sequence[str]) -> list[str]:
+        """Those names that differ from a column of the fit, which is not among them, in case or blanks alone."""
+        return near_names([name for name in self.names if name not in names], names)
+
+    def warn_of_extra(self, names: Sequence[str], target: str | None) -> None:
+        """Warn of other columns beside all of the fit, but for the one that was its target."""
+        known = {*self.names}
+        extra = [name for name in names if name not in known and name != target]
+        if extra and known <= {*names}:
+            warn(f"the rows have columns that the fit did not have, which are left out: {listing(extra)}")
 
     def encode(self, X: Any) -> Any:
         """A frame or an array as the model takes it, by block unless it is ``single``.

@@ -130,6 +130,12 @@ def listing(names: Sequence[object], most: int = 8) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
+def near_names(wanted: Sequence[str], given: Sequence[str]) -> list[str]:
+    """The given names that differ from a wanted one in case or blanks alone."""
+    by_fold = {"".join(name.split()).casefold(): name for name in given if name not in wanted}
+    return [by_fold[fold] for name in wanted if (fold := "".join(name.split()).casefold()) in by_fold]
+
+
 def closest(word: str, known: Iterable[str]) -> str:
     """`"; did you mean 'x'?"` for the known word nearest to a mistyped one, or an empty string."""
     by_fold = {name.casefold(): name for name in known}

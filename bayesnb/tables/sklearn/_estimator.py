@@ -21,7 +21,7 @@ from bayesnb.inspection.sensitivity._decide_set import decide_set
 from bayesnb.inspection.sensitivity._robustness import own_s_star
 from bayesnb.tables.frames._blocks import AnySchema
 from bayesnb.tables.frames._choices import AUTO, takes_sparse
-from bayesnb.tables.frames._classes import classes_and_codes, codes_among
+from bayesnb.tables.frames._classes import classes_and_codes, codes_among, name_of
 from bayesnb.tables.frames._columns import SKIP
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import Array, Frame, label
@@ -129,6 +129,8 @@ class NaiveBayesClassifier(IncrementalClassifier):
     _has_too_many_pairs = False
     _summaries: Any = None
     """As in ``Fitted``, of which an estimator that was loaded, or fitted to a table, has a part."""
+    _target: str | None = None
+    """The name of the column of labels, if it has one."""
 
     def __init__(
         self,
@@ -169,7 +171,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
         with self._unchanged_if_refused():
             X, labels, weight = check_rows(self, X, y, sample_weight, reset=True)
             batch = Batch(X, *classes_and_codes(labels), weight)
-            return self._hold(fit_rows(asked, batch, is_first=False), declared=False)
+            return self._hold(fit_rows(asked, batch, is_first=False), declared=False, target=name_of(y))
 
     def partial_fit(
         self, X: Table, y: LabelsLike, classes: LabelsLike | None = None, sample_weight: ArrayLike | None = None
@@ -205,7 +207,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
                 found = add_without_rows(asked, before, batch)
             else:
                 found = add_with_rows(asked, before, before.kept, batch)
-            return self._hold(found, declared=declared)
+            return self._hold(found, declared=declared, target=name_of(y) or self._target)
 
     def forget(self, X: Table, y: LabelsLike, sample_weight: ArrayLike | None = None) -> Self:
         """Take rows away that were fitted: what remains is the fit without them, to rounding (``nb.subtract``).
@@ -230,7 +232,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
             )
         X, labels, weight = check_rows(self, X, y, sample_weight, reset=False)
         batch = Batch(X, self.classes_, codes_among(self.classes_, labels), weight)
-        return self._hold(take_away(self._asked(), self._fitted(), batch), declared=self._declared)
+        return self._hold(take_away(self._asked(), self._fitted(), batch), declared=self._declared, target=self._target)
 
     def with_class_prior(self, class_prior: ArrayLike | ByLabel[float] | None) -> Self:
         """A copy for a population with these class probabilities, given as to the constructor; ValueError if invalid.
@@ -392,11 +394,11 @@ class NaiveBayesClassifier(IncrementalClassifier):
         learned = self._num_learned, self._has_too_many_pairs, self._kept, self._summaries
         return Fitted(self.schema_, self.classes_, self.statistics_, self.fit_, *learned)
 
-    def _hold(self, found: Fitted, *, declared: bool) -> Self:
+    def _hold(self, found: Fitted, *, declared: bool, target: str | None) -> Self:
         """Set the fitted attributes, all of them, so that an error before leaves them unchanged."""
         self.schema_, self.classes_ = found.schema, found.classes
         self.statistics_, self.fit_ = found.statistics, found.fit
         self._num_learned, self._has_too_many_pairs = found.num_learned, found.has_too_many_pairs
         self._kept, self._summaries, self._declared = found.kept, found.summaries, declared
-        self.prior_of_fit_ = self.class_prior
+        self.prior_of_fit_, self._target = self.class_prior, target
         return self

@@ -82,18 +82,22 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
         elif frame is None:
             X = validate_data(estimator, X, reset=False, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
             return as_frame(pd.DataFrame(X, columns=estimator.schema_.names))
-        elif frame.columns != estimator.schema_.names:
+        elif {*frame.columns} != {*estimator.schema_.names}:
             raise DataError(
                 f"the data frame has the columns {listing(frame.columns)}, and the model was fitted to "
-                f"{listing(estimator.schema_.names)}: give the same in the same order, or an array, X.to_numpy()"
+                f"{listing(estimator.schema_.names)}: give the same, or an array in their order, X.to_numpy()"
             )
     if frame is None:
         return _array(estimator, X, reset=reset)
     if reset and not (frame.shape[0] and frame.shape[1]):
         raise DataError(f"X has {frame.shape[0]} rows and {frame.shape[1]} columns: give at least one of each")
-    if not reset and named and estimator.schema_.named and estimator.schema_.warn_of_extra(frame.columns):
-        frame = frame[estimator.schema_.names]
-        X = frame.to_native()
+    if not reset and estimator.schema_.named and frame.columns != (names := estimator.schema_.names):
+        if estimator.schema_.near(frame.columns):
+            estimator.schema_.require(frame.columns)
+        estimator.schema_.warn_of_extra(frame.columns, estimator._target)
+        if {*names} <= {*frame.columns}:  # else scikit-learn says which are missing
+            frame = frame[names]
+            X = frame.to_native()
     # scikit-learn ignores names if none is text, and raises an error if only some are
     given = X if named or frame is None else np.broadcast_to(0.0, frame.shape)
     validate_data(estimator, given, reset=reset, skip_check_array=True)

@@ -133,6 +133,12 @@ def test_columns_may_stand_in_another_order_and_rows_may_be_unlabelled(place):
     assert "Rows left out because 'label' is missing: 1" in fitted().output
 
 
+def test_the_column_that_is_taken_without_a_target_is_named():
+    line = "No --target is given, so the last column, 'label', is the target"
+    assert line in fitted().output
+    assert line not in fitted("--target", "label").output
+
+
 def test_numbers_that_were_categories_of_text_are_read_as_text(place):
     rows = [f"{('1', '2', 'x')[i % 3]},{'ab'[i % 2]}" for i in range(30)]
     (place / "good.csv").write_text("\n".join(["code,label", *rows]) + "\n")

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 
@@ -57,14 +57,65 @@ def test_a_fit_to_such_columns_is_saved_and_loaded(tmp_path):
     assert_array_equal(nb.load(tmp_path / "a.model").predict_proba(frame), clf.predict_proba(frame))
 
 
-@pytest.mark.parametrize("columns", [[1, 0, 2], [0, 1]])
-def test_other_columns_are_refused_at_predict_time_and_by_partial_fit(columns):
+def test_other_columns_are_refused_at_predict_time_and_by_partial_fit():
     clf = nb.NaiveBayesClassifier(temper=False).fit(renamed([0, 1, 2]), Y)
-    other = renamed([0, 1, 2])[columns]
-    with pytest.raises(ValueError, match="give the same in the same order, or an array"):
+    other = renamed([0, 1, 2])[[0, 1]]
+    with pytest.raises(ValueError, match="give the same, or an array in their order"):
         clf.predict(other)
-    with pytest.raises(ValueError, match="give the same in the same order, or an array"):
+    with pytest.raises(ValueError, match="give the same, or an array in their order"):
         clf.partial_fit(other, Y)
+
+
+BY_NAME = pd.DataFrame(
+    {"Age": [1.0, 2.5, 3.0, 4.5] * 5, "city": [*"uuvv"] * 5, "score": np.random.default_rng(1).normal(size=20)}
+)
+OF_NAME = pd.Series([*"abab"] * 5, name="kind")
+LIBRARIES = {"pandas": lambda one: one, "polars": pl.from_pandas, "pyarrow": pa.Table.from_pandas}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_frames_match_by_name_in_any_order_at_every_door(library, tmp_path):
+    """Beside the target of the fit, about which nothing is said, also after a file; of other columns a warning is."""
+    fits = [nb.NaiveBayesClassifier(method="posterior").fit(BY_NAME, OF_NAME)]
+    fits.append(nb.fit_table(BY_NAME.assign(kind=OF_NAME), "kind", method="posterior"))
+    nb.save(fits[0], tmp_path / "model")
+    expected = fits[0].predict_proba(BY_NAME)
+    moved = LIBRARIES[library](BY_NAME.assign(kind=OF_NAME)[["kind", "score", "city", "Age"]])
+    alone = LIBRARIES[library](BY_NAME[["score", "Age", "city"]])
+    for clf in (*fits, nb.load(tmp_path / "model")):
+        for given in (moved, alone):
+            assert_array_equal(clf.predict_proba(given), expected)
+            assert [*map(str, nb.predict_table(clf, given)["prediction"])] == clf.predict(BY_NAME).tolist()
+            assert nb.explain(clf, given[:1]).feature_names == nb.explain(clf, BY_NAME[:1]).feature_names
+        row = {"kind": "a", **BY_NAME[["score", "city", "Age"]].iloc[0]}
+        assert_array_equal(clf.predict_proba(row), expected[:1])
+        assert clf.score(moved, OF_NAME) == clf.score(BY_NAME, OF_NAME)
+    more = nb.NaiveBayesClassifier(method="posterior").fit(BY_NAME, OF_NAME).partial_fit(moved, OF_NAME)
+    assert_allclose(more.class_count_, [20.0, 20.0])
+    assert_allclose(more.forget(alone, OF_NAME).predict_proba(BY_NAME), expected, rtol=1e-9)
+    other = LIBRARIES[library](BY_NAME.assign(height=1.0)[["height", "score", "city", "Age"]])
+    with pytest.warns(UserWarning, match="the rows have columns that the fit did not have.*: 'height'"):
+        assert_array_equal(fits[0].predict_proba(other), expected)
+
+
+def test_columns_of_numbered_names_match_by_name_too():
+    clf = nb.NaiveBayesClassifier(temper=False).fit(renamed([0, 1, 2]), Y)
+    assert_array_equal(clf.predict_proba(renamed([0, 1, 2])[[2, 0, 1]]), clf.predict_proba(renamed([0, 1, 2])))
+
+
+@pytest.mark.parametrize("name", ["age", " Age", "Age ", "AGE", "A ge"])
+def test_a_name_that_differs_in_case_or_blanks_is_named(name):
+    clf = nb.NaiveBayesClassifier(method="posterior").fit(BY_NAME, OF_NAME)
+    other = BY_NAME.rename(columns={"Age": name})
+    for given in (other, pl.from_pandas(other), other.to_dict("records"), other.to_dict("records")[0]):
+        for call in (clf.predict_proba, lambda rows: nb.explain(clf, rows)):
+            with pytest.raises(ValueError, match=f"no column 'Age', .*; did you mean '{name}'"):
+                call(given)
+    with pytest.raises(ValueError, match=f"no column 'Age', .*; did you mean '{name}'"):
+        nb.predict_table(clf, other)
+    both = other.rename(columns={"city": "City"})
+    with pytest.raises(ValueError, match=f"no column 'Age', 'city', .*; did you mean '{name}', 'City'"):
+        clf.partial_fit(both, OF_NAME)
 
 
 def test_an_array_of_another_width_is_refused():

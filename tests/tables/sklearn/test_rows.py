@@ -126,7 +126,7 @@ def test_dicts_need_the_columns_of_the_fit(clf):
 def test_frames_of_other_columns_and_counts_are_refused_as_many_rows_are(clf):
     words = nb.NaiveBayesClassifier("multinomial").fit(FRAME[["class", "visits", "stays"]], Y)
     for fitted, frame in (
-        (clf, FRAME[FRAME.columns[::-1]]),
+        (clf, FRAME.rename(columns={"age": "Age"})),
         (clf, FRAME.drop(columns="age")),
         (words, FRAME[["class", "visits", "stays"]].assign(stays=-1)),
         (words, FRAME[["class", "visits", "stays"]].assign(stays=np.nan)),
