@@ -31,6 +31,7 @@ from bayesnb.tables.files.engines._engine_counts import count_block, count_query
 from bayesnb.tables.files.engines._engine_schema import describe_query
 from bayesnb.tables.files.sources._tables import open_table
 from bayesnb.tables.frames._choices import AUTO
+from bayesnb.tables.frames._classes import warn_of_labels
 from bayesnb.tables.frames._inferred import in_python
 from bayesnb.tables.frames._series import Array, DataError, as_series
 from bayesnb.tables.frames._values import READING
@@ -174,6 +175,8 @@ def fit_described(
     some = None if planned.powers is False else _some_rows(described, planned, statistics)
     if counted is None and described.num_rows > limits.EDGE_ROWS:
         planned = planned._replace(count_pairs=partial(_count_pairs, described))
+    if described.weight is None:
+        warn_of_labels(classes, np.asarray(statistics.class_counts))
     found = fit_counted(asked, Counted(schema, planned.model, statistics), classes, planned, some)
     classifier = NaiveBayesClassifier(asked.likelihoods, **params)
     classifier.n_features_in_, classifier.feature_names_in_ = len(schema.names), np.array(schema.names, dtype=object)

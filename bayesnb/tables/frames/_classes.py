@@ -10,12 +10,18 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets
 
+from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._memory import require_computed
 from bayesnb.compute.arrays._placement import as_array, without_mask
+from bayesnb.compute.arrays._user_warnings import warn
 from bayesnb.core.rows._model_statistics import places_of
 from bayesnb.tables.frames._series import Array, DataError, closest, label, listing, to_plain
+from bayesnb.tables.frames._texts import as_texts, first_alike
 
-MISSING_LABEL = "{} holds a missing label in row {}: leave such rows out"
+MISSING_LABEL = (
+    "{} holds a missing label in row {}: leave such rows out, or learn from them as well, "
+    "NaiveBayesClassifier(unlabelled='use'), or nb.fit_em with -1 for their labels"
+)
 
 
 def classes_and_codes(y: Array, known: Array | None = None, *, may_grow: bool = False) -> tuple[Array, Array]:
@@ -89,6 +95,35 @@ def plain_labels(y: Any, name: str = "y") -> Any:
     Raises:
         ValueError: for missing labels, for labels of several types, and for those that are no text, numbers or dates.
     """
+    y, missing, of_series = _read_labels(y, name)
+    if missing.any():
+        raise ValueError(MISSING_LABEL.format(name, missing.argmax()) + " (y contains NaN)" * (y.dtype.kind == "f"))
+    return _of_one_type(y, name, of_series=of_series)
+
+
+def fill_labels(y: Any) -> tuple[Any, Array]:
+    """Labels as ``plain_labels`` gives them, with any one for those that are missing, and whether each is, [N].
+
+    Where two other classes remain -1 is no label either.
+
+    Raises:
+        ValueError: as for ``plain_labels``, and if no row has a label.
+    """
+    y, missing, of_series = _read_labels(y, "y")
+    if y.ndim != 1:
+        return y, missing
+    shown = {*y[~missing].tolist()}
+    missing = missing | (y == -1) if -1 in shown and len(shown) > 2 else missing
+    if missing.all():
+        raise ValueError("y has no label: give those of some rows of each class")
+    if missing.any():
+        y = y.copy()
+        y[missing] = y[~missing][0]
+    return _of_one_type(y, "y", of_series=of_series), missing
+
+
+def _read_labels(y: Any, name: str) -> tuple[Array, Array, bool]:
+    """Labels as an array, which of them are missing, and whether they were a series."""
     require_computed(name, y)
     given = type(y).__name__
     y = without_mask(name, y)
@@ -99,16 +134,18 @@ def plain_labels(y: Any, name: str = "y") -> Any:
     if y.ndim == 0:
         raise ValueError(f"{name} must be the label of each row, in a list or an array, got {given}")
     y = y.astype(object) if y.dtype.kind == "T" else y
-    missing = pd.isna(y).ravel()
-    if missing.any():
-        raise ValueError(MISSING_LABEL.format(name, missing.argmax()) + " (y contains NaN)" * (y.dtype.kind == "f"))
+    return y, pd.isna(y).ravel(), isinstance(found, nw.Series)
+
+
+def _of_one_type(y: Array, name: str, *, of_series: bool) -> Array:
+    """The labels in the type of their values."""
     if y.dtype.kind not in "OSV" or y.ndim != 1:
         return y
     types = {type(value) for value in y}
     shown = listing(sorted(one.__name__ for one in types))
     if len(types) > 1:
         raise ValueError(f"{name} holds labels of several types, {shown}: give labels of one type")
-    of_series = types == {str} and isinstance(found, nw.Series)
+    of_series = types == {str} and of_series
     if types == {str} and not of_series and any(value.endswith("\0") for value in y):
         raise ValueError(f"{name} holds a label that ends in a NUL character, which numpy would cut off: remove it")
     if not all(issubclass(one, bool | int | float | str) for one in types):
@@ -128,6 +165,19 @@ def _array_of(y: Any) -> Array:
     labels = np.empty(len(y), object)
     labels[:] = [value.item() if isinstance(value, np.generic) else value for value in y]
     return labels
+
+
+def warn_of_labels(classes: Array, counts: Array) -> None:
+    """Warn of labels that differ in case or blanks alone, and of classes with one row of ten or more."""
+    labels = classes.tolist()
+    alike = first_alike(as_texts(labels)) if all(isinstance(one, str) for one in labels) else None
+    if alike is not None:
+        warn(
+            f"the labels {alike[0]!r} and {alike[1]!r} differ only in case or blanks: write them alike if they are one"
+        )
+    alone = [label(one) for one, count in zip(labels, counts.tolist(), strict=True) if count == 1]
+    if alone and counts.sum() >= limits.FEW_VALUES:
+        warn(f"the class {listing(alone)} has one row, which says little of it: join it with another, or leave it out")
 
 
 def name_of(y: Any) -> str | None:

@@ -176,7 +176,7 @@ def summarise_column(
     vectorizer, most = vectorizer_of(chosen), inf if chosen == "categorical" else limits.MOST_VALUES
     try:
         sort = series.sort_of(cells)
-        found = None if sort in ("text", "flag") else np.asarray(series.numbers(cells), np.float64)
+        own = None if sort in ("text", "flag") else np.asarray(series.numbers(cells), np.float64)
     except series.NoLikelihoodError as error:
         if chosen is not None:
             raise
@@ -184,9 +184,9 @@ def summarise_column(
         return Summary(cells.name, len(cells) - gone, gone, True, None, holds=error.holds, most=most)
     if series.are_missing(cells).all():
         return Summary(cells.name, 0, len(cells), most=most)
-    if found is not None:
+    if own is not None:
         declared = tuple(series.declared_categories(given, text=False))
-        return replace(_of_numbers(cells, found, place, most, inferred and not declared), declared=declared)
+        return replace(_of_numbers(cells, own, place, most, inferred and not declared), declared=declared)
     typed, gone = cells.dtype in DATES, cells.null_count()
     if typed and cells.n_unique() > most:  # to write each as text would take long
         return Summary(cells.name, len(cells) - gone, gone, text=True, numbers=None, typed=True, most=most)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, Self
@@ -22,13 +21,12 @@ from bayesnb.inspection.sensitivity._robustness import own_s_star
 from bayesnb.tables.frames._blocks import AnySchema
 from bayesnb.tables.frames._choices import AUTO, takes_sparse
 from bayesnb.tables.frames._classes import classes_and_codes, codes_among, name_of
-from bayesnb.tables.frames._columns import SKIP
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import Array, Frame, label
-from bayesnb.tables.sklearn._fitted import Batch, Fitted, add_with_rows, add_without_rows, fit_rows, take_away
+from bayesnb.tables.sklearn._fitted import Batch, Fitted, add_rows, fit_rows, take_away
 from bayesnb.tables.sklearn._incremental import IncrementalClassifier, fade_weights, known_classes
 from bayesnb.tables.sklearn._kept_rows import KeptRows
-from bayesnb.tables.sklearn._learned import Learned, describe_learned
+from bayesnb.tables.sklearn._learned import Learned, count_kinds, describe_learned
 from bayesnb.tables.sklearn._rows import check_features, check_rows, takes_counts
 from bayesnb.tables.sklearn._settings import (
     Parameters,
@@ -100,6 +98,9 @@ class NaiveBayesClassifier(IncrementalClassifier):
             cells in the first fit gets one more feature, "age is missing". Columns marked `skip` get none. Or a dict of
             `informative` and None by column, pattern or position: with it ``partial_fit`` in any split is the fit of
             all rows.
+        unlabelled: `use`: ``fit`` learns from rows without a label as well, by expectation maximisation (``fit_em``):
+            those whose y is None or NaN, and -1 where two other classes remain. Then the methods default and `map` are
+            the MAP, and `mle` the MLE. ``learned_`` says by how much these rows moved probabilities.
         random_state, num_samples: The seed, and the number of draws per chain, for `nuts`.
 
     Attributes:
@@ -128,6 +129,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
     _num_learned = 0
     _has_too_many_pairs = False
     _summaries: Any = None
+    _unlabelled: tuple[int, float] | None = None
     """As in ``Fitted``, of which an estimator that was loaded, or fitted to a table, has a part."""
     _target: str | None = None
     """The name of the column of labels, if it has one."""
@@ -144,6 +146,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
         temper: bool | str | None = None,
         dependence: bool | str | None = None,
         missing: str | ByColumn | None = None,
+        unlabelled: str | None = None,
         keep_rows: bool = True,
         random_state: int | np.random.RandomState | None = None,
         num_samples: int = 1000,
@@ -157,6 +160,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
         self.temper = temper
         self.dependence = dependence
         self.missing = missing
+        self.unlabelled = unlabelled
         self.keep_rows = keep_rows
         self.random_state = random_state
         self.num_samples = num_samples
@@ -169,8 +173,9 @@ class NaiveBayesClassifier(IncrementalClassifier):
         """
         asked = self._asked()
         with self._unchanged_if_refused():
-            X, labels, weight = check_rows(self, X, y, sample_weight, reset=True)
-            batch = Batch(X, *classes_and_codes(labels), weight)
+            use = self.unlabelled is not None
+            X, labels, weight, missing = check_rows(self, X, y, sample_weight, reset=True, fills=use)
+            batch = Batch(X, *classes_and_codes(labels), weight, missing)
             return self._hold(fit_rows(asked, batch, is_first=False), declared=False, target=name_of(y))
 
     def partial_fit(
@@ -199,14 +204,9 @@ class NaiveBayesClassifier(IncrementalClassifier):
         earlier = None if before is None else before.classes
         known = known_classes(earlier, classes, self.class_prior, declared=self._declared)
         with self._unchanged_if_refused():
-            X, labels, weight = check_rows(self, X, y, sample_weight, reset=before is None)
+            X, labels, weight, _ = check_rows(self, X, y, sample_weight, reset=before is None)
             batch = Batch(X, *classes_and_codes(labels, known, may_grow=not declared), weight)
-            if before is None:
-                found = fit_rows(asked, batch, is_first=True)
-            elif before.kept is None:
-                found = add_without_rows(asked, before, batch)
-            else:
-                found = add_with_rows(asked, before, before.kept, batch)
+            found = fit_rows(asked, batch, is_first=True) if before is None else add_rows(asked, before, batch)
             return self._hold(found, declared=declared, target=name_of(y) or self._target)
 
     def forget(self, X: Table, y: LabelsLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -225,12 +225,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
             ValueError: if these rows cannot have been fitted; the fit stays as it was.
         """
         check_is_fitted(self, "fit_")
-        if self.forgetting != 1:
-            raise ValueError(
-                f"the weights of earlier rows have faded under forgetting={self.forgetting!r}, so they cannot be taken "
-                "away: use forgetting=1.0, or nb.subtract with the weights that they now have"
-            )
-        X, labels, weight = check_rows(self, X, y, sample_weight, reset=False)
+        X, labels, weight, _ = check_rows(self, X, y, sample_weight, reset=False)
         batch = Batch(X, self.classes_, codes_among(self.classes_, labels), weight)
         return self._hold(take_away(self._asked(), self._fitted(), batch), declared=self._declared, target=self._target)
 
@@ -345,7 +340,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
     def learned_(self) -> Learned:
         """What the fit learned besides the posterior: its parts, and powers of the columns."""
         check_is_fitted(self, "fit_")
-        learned = self._num_learned, self._has_too_many_pairs
+        learned = self._num_learned, self._has_too_many_pairs, self._unlabelled
         return describe_learned(self.fit_, self.schema_.names_by_block, *learned)
 
     @property
@@ -367,12 +362,8 @@ class NaiveBayesClassifier(IncrementalClassifier):
         parameters = " ".join(line.strip() for line in parameters.splitlines())
         if not hasattr(self, "schema_"):
             return parameters
-        counts = Counter(self.likelihoods_.values())
-        left_out = counts.pop(SKIP, 0)
-        kinds = [f"{count} {kind}" for kind, count in counts.most_common()]
-        columns = ", ".join([*kinds, *([f"{left_out} left out"] if left_out else [])])
         learned = self.learned_.summary
-        return f"{parameters}: {columns}{learned and '; '}{learned}"
+        return f"{parameters}: {count_kinds(self.schema_.kinds)}{learned and '; '}{learned}"
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -390,7 +381,9 @@ class NaiveBayesClassifier(IncrementalClassifier):
         return asked
 
     def _fitted(self) -> Fitted:
-        """What ``partial_fit`` goes on from."""
+        """What ``partial_fit`` and ``forget`` go on from."""
+        if self._unlabelled is not None:
+            raise ValueError("the fit has used rows without a label, which statistics do not hold: fit all rows again")
         learned = self._num_learned, self._has_too_many_pairs, self._kept, self._summaries
         return Fitted(self.schema_, self.classes_, self.statistics_, self.fit_, *learned)
 
@@ -400,5 +393,5 @@ class NaiveBayesClassifier(IncrementalClassifier):
         self.statistics_, self.fit_ = found.statistics, found.fit
         self._num_learned, self._has_too_many_pairs = found.num_learned, found.has_too_many_pairs
         self._kept, self._summaries, self._declared = found.kept, found.summaries, declared
-        self.prior_of_fit_, self._target = self.class_prior, target
+        self.prior_of_fit_, self._target, self._unlabelled = self.class_prior, target, found.unlabelled
         return self

@@ -5,20 +5,23 @@ Nothing here changes an estimator: each function returns what it is to hold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 from sklearn.utils import check_random_state
 
 from bayesnb.compute.arrays._cells import is_sparse
 from bayesnb.compute.arrays._placement import Array
+from bayesnb.core.fits._closed_form import fit_map, fit_mle
+from bayesnb.core.fits._em import fit_em
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.results._classifier import Classifier
 from bayesnb.core.rows._model_statistics import ModelStatistics, discount, merge, places_of, subtract
 from bayesnb.core.rows._sufficient_statistics import follow
 from bayesnb.tables.frames._blocks import AnySchema
-from bayesnb.tables.frames._classes import names_of
+from bayesnb.tables.frames._classes import names_of, warn_of_labels
 from bayesnb.tables.frames._series import DataError
 from bayesnb.tables.frames._words import require_vocabularies
 from bayesnb.tables.sklearn import _settings as settings
@@ -39,6 +42,7 @@ class Fitted:
         has_too_many_pairs: Whether dependence was wanted, and left out as columns have too many pairs.
         kept: Rows of batches from which powers are learned again when more have come.
         summaries: What later rows need to know of the values of these; see ``make_schema``.
+        unlabelled: How many rows had no label, and by how much they moved p(y | x) of the rows, on average.
     """
 
     schema: AnySchema
@@ -49,6 +53,7 @@ class Fitted:
     has_too_many_pairs: bool = False
     kept: KeptRows | None = None
     summaries: Any = None
+    unlabelled: tuple[int, float] | None = None
 
     @property
     def counts(self) -> ModelStatistics:
@@ -57,12 +62,16 @@ class Fitted:
 
 
 class Batch(NamedTuple):
-    """Checked rows, the classes [K], the numbers of the rows' classes [N], and their weights [N] or None."""
+    """Checked rows, the classes [K], the numbers of the rows' classes [N], and their weights [N] or None.
+
+    Rows that are ``unlabelled`` [N] have any number.
+    """
 
     X: Any
     classes: Array
     codes: Array
     weight: Array | None
+    unlabelled: Array | None = None
 
 
 class Counted(NamedTuple):
@@ -75,6 +84,11 @@ class Counted(NamedTuple):
 
 def fit_rows(asked: Parameters, batch: Batch, *, is_first: bool) -> Fitted:
     """Fit rows alone; those of the first of several batches are kept, for powers to be learned again."""
+    if not is_first:
+        rows = batch.codes if batch.unlabelled is None else batch.codes[~batch.unlabelled]
+        warn_of_labels(batch.classes, np.bincount(rows, minlength=len(batch.classes)))
+    if batch.unlabelled is not None and batch.unlabelled.any():
+        return fit_partly_labelled(asked, batch, batch.unlabelled)
     schema, summaries = _describe(asked, batch)
     if not is_first:  # later batches may have words
         require_vocabularies(column for columns in schema.blocks.values() for column in columns)
@@ -84,6 +98,31 @@ def fit_rows(asked: Parameters, batch: Batch, *, is_first: bool) -> Fitted:
     counted = _count(asked, schema, batch.classes, planned.model, rows)
     keeps = is_first and asked.keep_rows and planned.powers is not False
     return fit_counted(asked, counted, batch.classes, planned, some, summaries, keeps=keeps)
+
+
+def fit_partly_labelled(asked: Parameters, batch: Batch, unlabelled: Array) -> Fitted:
+    """Fit rows of which some have no label: the MAP or the MLE by ``fit_em``."""
+    asked = asked._replace(method="mle" if asked.method == "mle" else "map")
+    schema, summaries = _describe(asked, batch)
+    rows = _encode(schema, batch)
+    schema, model, _ = _count(asked, schema, batch.classes, specification(asked, schema, batch.classes), rows)
+    labelled = replace(rows, rows=rows.rows.select(~unlabelled))
+    counted = Counted(schema, model, schema.count(model, *labelled.given)[1])
+    without = fit_counted(asked, counted, batch.classes, Plan(model), None, summaries)
+    X, codes, weight = rows.given
+    y = np.where(unlabelled, -1, codes)
+    fit: Classifier = fit_em(model, X, y, fit=fit_mle if asked.method == "mle" else fit_map, sample_weight=weight)
+    by_class = settings.weight_by_class(asked.class_weight, batch.classes)
+    fit = fit if by_class is None else settings.weigh_classes(fit, by_class)
+    moved = np.abs(np.asarray(fit.predict_proba(X)) - without.fit.predict_proba(X)).max(axis=1).mean()
+    return replace(without, fit=fit, unlabelled=(int(unlabelled.sum()), float(moved)))
+
+
+def add_rows(asked: Parameters, before: Fitted, batch: Batch) -> Fitted:
+    """Add a batch to a fit."""
+    if before.kept is None:
+        return add_without_rows(asked, before, batch)
+    return add_with_rows(asked, before, before.kept, batch)
 
 
 def add_with_rows(asked: Parameters, before: Fitted, kept: KeptRows, batch: Batch) -> Fitted:
@@ -116,6 +155,11 @@ def take_away(asked: Parameters, before: Fitted, batch: Batch) -> Fitted:
     Raises:
         ValueError: if these rows cannot have been fitted.
     """
+    if asked.forgetting != 1:
+        raise ValueError(
+            f"the weights of earlier rows have faded under forgetting={asked.forgetting!r}, so they cannot be taken "
+            "away: use forgetting=1.0, or nb.subtract with the weights that they now have"
+        )
     schema, classes = before.schema, before.classes
     given, _ = schema_of(batch.X, asked.likelihoods, asked.missing, schema)
     rows = _encode(given, batch)

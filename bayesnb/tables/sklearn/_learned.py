@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from bayesnb.core.families._views import by_view, shares
 from bayesnb.core.results._classifier import Classifier, Posterior
 from bayesnb.learned.forests._posterior import ForestPosterior
 from bayesnb.learned.forests._stacked import StackedPosterior
+from bayesnb.tables.frames._columns import SKIP
 
 
 class Part(NamedTuple):
@@ -55,9 +57,16 @@ class Learned(NamedTuple):
 
 
 def describe_learned(
-    fit: Classifier, names: Mapping[str, Sequence[str]], num_learned: int, has_too_many_pairs: bool
+    fit: Classifier,
+    names: Mapping[str, Sequence[str]],
+    num_learned: int,
+    has_too_many_pairs: bool,
+    unlabelled: tuple[int, float] | None,
 ) -> Learned:
     """What a fit of columns with these names, by block, learned from so many rows, and why not more."""
+    if unlabelled is not None:
+        rows, moved = unlabelled
+        return Learned(f"{_counted(rows, 'row')} without a label moved probabilities by {moved:.2g} on average", {}, {})
     posterior: Any = fit.posterior if isinstance(fit, ForestPosterior) else fit
     if not isinstance(posterior, Posterior) or posterior.powers is None:
         return Learned("", {}, {})
@@ -82,6 +91,14 @@ def describe_learned(
         numbers = zip(fit.parts, np.asarray(fit.shares).tolist(), np.asarray(fit.log_losses).tolist(), strict=False)
         parts = {name: Part(share, loss) for name, share, loss in numbers}
     return Learned(", ".join(said), powers, parts)
+
+
+def count_kinds(kinds: Sequence[str]) -> str:
+    """How many columns have each likelihood, and how many are left out, in words."""
+    counts = Counter(kinds)
+    left_out = counts.pop(SKIP, 0)
+    said = [f"{count} {kind}" for kind, count in counts.most_common()]
+    return ", ".join([*said, *([f"{left_out} left out"] if left_out else [])])
 
 
 def _counted(number: int, noun: str) -> str:

@@ -19,7 +19,7 @@ from bayesnb.compute.arrays._placement import fill_masked, fill_missing, is_trac
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.tables.frames._blocks import Blocks, BlocksSchema
 from bayesnb.tables.frames._choices import AUTO, refuse_words, takes_sparse
-from bayesnb.tables.frames._classes import plain_labels
+from bayesnb.tables.frames._classes import fill_labels, plain_labels
 from bayesnb.tables.frames._series import Array, DataError, as_frame, has_names, listing
 from bayesnb.tables.frames._values import reads_as_number
 from bayesnb.tables.frames._words import vectorizer_of
@@ -28,8 +28,13 @@ from bayesnb.tables.sklearn._incremental import drop_zero_weights
 SPARSE_FORMATS = ["csr", "csc"]
 
 
-def check_rows(estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Array, Array | None]:
-    """The checked rows of positive weight, with their labels and weights; ``reset`` for a new fit."""
+def check_rows(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool, fills: bool = False
+) -> tuple[Any, Array, Array | None, Array]:
+    """The checked rows of positive weight, with their labels and weights; ``reset`` for a new fit.
+
+    And which of them have none: if it ``fills`` missing labels, these are any.
+    """
     if y is None:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
@@ -40,12 +45,13 @@ def check_rows(estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: boo
             "columns of X alone: use nb.fit_posterior(model, model.rows(...), y)"
         )
     X = check_features(estimator, X, reset=reset)
-    y = plain_labels(y)
+    y, missing = fill_labels(y) if fills else (plain_labels(y), None)
     y = y if _is_plain(y, 1) else validation.column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         validation.assert_all_finite(y, input_name="y")
     validation.check_consistent_length(X, y)
-    return drop_zero_weights(X, y, sample_weight, require_some=reset)
+    X, places, weight = drop_zero_weights(X, np.arange(len(y)), sample_weight, require_some=reset)
+    return X, y[places], weight, np.zeros(len(places), bool) if missing is None else missing[places]
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:

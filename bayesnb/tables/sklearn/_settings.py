@@ -50,6 +50,9 @@ FITS: dict[str, Callable[..., Classifier]] = {
     "averaged": fit_averaged,
 }
 
+BY_EM = ("default", "map", "mle")
+"""The methods that can use rows without a label."""
+
 COMPARED_AS = {"full Bayes": "posterior", "learned prior": "empirical", "MAP": "map", "MLE": "mle", "NUTS": "nuts"}
 """The methods by their names in a comparison and in prose."""
 
@@ -74,6 +77,7 @@ class Parameters(NamedTuple):
     temper: Any = None
     dependence: Any = None
     missing: Any = None
+    unlabelled: Any = None
     keep_rows: bool = True
     random_state: Any = None
     num_samples: int = 1000
@@ -189,6 +193,14 @@ def require(asked: Parameters) -> None:
             f"smoothing must be a number from {least} to {high:g} for method {method!r}, got {smoothing!r}"
         )
     check_factors(asked.forgetting, [], "forgetting")
+    if asked.unlabelled not in (None, "use"):
+        raise ValueError(f"unlabelled must be None or 'use', got {asked.unlabelled!r}")
+    if asked.unlabelled and (method not in BY_EM or temper or dependence):
+        raise ValueError(
+            "unlabelled='use' is expectation maximisation, of the methods 'default' and 'map', which are then the MAP, "
+            f"and 'mle'; it learns no powers and no dependence: got method={method!r}, temper={temper!r} and "
+            f"dependence={dependence!r}"
+        )
     if temper is not None and temper not in (True, False, "per_feature"):
         raise ValueError(f"temper must be True, False, 'per_feature' or None, got {temper!r}")
     if temper and method not in ("default", "posterior", "empirical"):

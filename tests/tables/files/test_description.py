@@ -67,7 +67,7 @@ def test_what_is_skipped_is_not_read(tmp_path):
     frame.assign(label=["a", "b"] * 10).to_parquet(path)
     with pytest.raises(DataError, match=r"no column to learn from; left out are 'pair' \(cells of type List"):
         make_table(open_data(path))
-    with pytest.raises(DataError, match="column 'pair' holds List.*expected numbers, booleans or text"):
+    with pytest.raises(DataError, match=r"column 'pair' holds List.*expected numbers, booleans or text"):
         make_table(open_data(path), None, {"pair": "categorical"})
     for kinds in ({"pair": "skip", "size": "normal"}, {"p*": "skip", "size": "normal"}):
         table = make_table(open_data(path), None, kinds)

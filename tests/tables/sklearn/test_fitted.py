@@ -5,6 +5,8 @@ from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -108,3 +110,90 @@ def test_each_step_returns_a_fit_and_changes_none():
     assert_allclose(first.fit.predict_log_proba(first.kept.given[0]), before, rtol=0)
     with pytest.raises(FrozenInstanceError):
         first.fit = more.fit
+
+
+PARTLY = NUMBERS.copy()
+PARTLY[np.random.default_rng(6).random(NUM) < 0.6] = -1
+"""Numbers of classes, -1 where a row has no label."""
+
+LABELS = {
+    "objects": np.where(PARTLY < 0, None, WORDS),
+    "a list": [None if code < 0 else str(word) for code, word in zip(PARTLY, WORDS, strict=True)],
+    "pandas": pd.Series(np.where(PARTLY < 0, None, WORDS), dtype="category"),
+    "polars": pl.Series([None if code < 0 else str(word) for code, word in zip(PARTLY, WORDS, strict=True)]),
+    "numbers": np.where(PARTLY < 0, np.nan, PARTLY),
+    "whole numbers": pd.array([None if code < 0 else code for code in PARTLY.tolist()], "Int64"),
+    "minus one": PARTLY,
+}
+
+
+@pytest.mark.parametrize("method", ["default", "map", "mle"])
+@pytest.mark.parametrize("kind", LABELS)
+def test_rows_without_a_label_are_used_as_by_fit_em(kind, method, tmp_path):
+    """With weights, some of them zero, and a prior of its own; a file holds what was learned."""
+    weight = np.where(np.arange(NUM) % 9 == 0, 0.0, np.random.default_rng(7).uniform(0.5, 2.0, NUM))
+    clf = nb.NaiveBayesClassifier(method=method, unlabelled="use", smoothing=2.0)
+    clf.fit(PAIRED, LABELS[kind], sample_weight=weight)
+    how, added, rows = (nb.fit_mle, 1.0, 1.0) if method == "mle" else (nb.fit_map, 3.0, 2.0)  # 1 + l, and l
+    families = {"categorical": nb.Categorical([3, 3], added), "numeric": nb.Normal(strength=rows, shape=rows)}
+    model = nb.NaiveBayes(families)
+    rows = clf.encoded(PAIRED)
+    expected = nb.fit_em(model, rows, PARTLY, fit=how, sample_weight=weight)
+    assert_allclose(clf.predict_proba(PAIRED), expected.predict_proba(rows), rtol=1e-6)
+    labelled = (weight > 0) & (PARTLY >= 0)
+    without = how(model, {b: x[labelled] for b, x in rows.items()}, PARTLY[labelled], sample_weight=weight[labelled])
+    used = weight > 0
+    moved = np.abs(expected.predict_proba(rows) - without.predict_proba(rows)).max(axis=1)[used].mean()
+    unlabelled = (used & (PARTLY < 0)).sum()
+    said = f"{unlabelled} rows without a label moved probabilities by {moved:.2g} on average"
+    nb.save(clf, tmp_path / "model")
+    assert clf.learned_.summary == nb.load(tmp_path / "model").learned_.summary == said
+    assert set(map(str, clf.classes_)) <= {"no", "yes", "0", "1", "0.0", "1.0"}
+
+
+def test_minus_one_is_a_class_where_only_one_other_remains_and_all_labelled_is_the_fit():
+    for y in (np.where(NUMBERS, 1, -1), WORDS):
+        found = nb.NaiveBayesClassifier(unlabelled="use").fit(PAIRED, y)
+        assert_array_equal(found.predict_proba(PAIRED), nb.NaiveBayesClassifier().fit(PAIRED, y).predict_proba(PAIRED))
+        assert len(found.classes_) == 2
+
+
+def test_codes_of_arrays_that_only_unlabelled_rows_have_are_categories():
+    X, y = np.array([[0], [1], [0], [1], [2]]), [0, 1, 0, 1, np.nan]
+    clf = nb.NaiveBayesClassifier("categorical", unlabelled="use").fit(X, y)
+    expected = nb.fit_em(nb.NaiveBayes(nb.Categorical([3], 2.0)), X, [0, 1, 0, 1, -1])
+    assert_allclose(clf.predict_proba(X), expected.predict_proba(X), rtol=1e-6)
+
+
+def test_what_unlabelled_rows_cannot_do_is_said():
+    clf = nb.NaiveBayesClassifier(unlabelled="use").fit(PAIRED, LABELS["objects"])
+    for more in (clf.partial_fit, clf.forget):
+        with pytest.raises(ValueError, match="rows without a label, which statistics do not hold: fit all rows again"):
+            more(PAIRED, WORDS)
+    for options in ({"method": "posterior"}, {"temper": True}, {"dependence": "aode"}):
+        with pytest.raises(ValueError, match="unlabelled='use' is expectation maximisation"):
+            nb.NaiveBayesClassifier(unlabelled="use", **options).fit(PAIRED, LABELS["objects"])
+    with pytest.raises(ValueError, match="unlabelled must be None or 'use', got True"):
+        nb.NaiveBayesClassifier(unlabelled=True).fit(PAIRED, WORDS)
+    with pytest.raises(ValueError, match="y has no label"):
+        nb.NaiveBayesClassifier(unlabelled="use").fit(PAIRED, [None] * NUM)
+    with pytest.raises(ValueError, match=r"holds a missing label in row .*unlabelled='use'.*nb\.fit_em"):
+        nb.NaiveBayesClassifier().fit(PAIRED, LABELS["objects"])
+
+
+def test_labels_that_are_nearly_alike_and_classes_of_one_row_are_named():
+    y = WORDS.astype(object)
+    y[:20:2] = "no "
+    for fit in (
+        lambda: nb.NaiveBayesClassifier(method="posterior").fit(PAIRED, y),
+        lambda: nb.fit_table(pa.Table.from_pandas(PAIRED.assign(y=y)), "y", method="posterior"),
+    ):
+        with pytest.warns(UserWarning, match="the labels 'no' and 'no ' differ only in case or blanks"):
+            assert fit().classes_.tolist() == ["no", "no ", "yes"]
+    y[:20:2], y[0] = "no", "other"
+    for fit in (
+        lambda: nb.NaiveBayesClassifier(method="posterior").fit(PAIRED, y),
+        lambda: nb.fit_table(PAIRED.assign(y=y), "y", method="posterior"),
+    ):
+        with pytest.warns(UserWarning, match="the class 'other' has one row, which says little of it"):
+            fit()

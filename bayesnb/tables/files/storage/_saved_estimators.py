@@ -34,11 +34,11 @@ from bayesnb.tables.sklearn._settings import Parameters, has_views, specificatio
 
 LEARNED = (
     *("classes_", "schema_", "statistics_", "fit_"),
-    *("feature_names_in_", "_declared", "_num_learned", "_has_too_many_pairs", "_target"),
+    *("feature_names_in_", "_declared", "_num_learned", "_has_too_many_pairs", "_target", "_unlabelled"),
 )
 """Attributes of a fitted estimator, besides its parameters. Those of the second line are not in each file: names of
-columns, whether classes were declared, from how many rows powers were learned, why there is no dependence, and the
-column of labels. Rows that ``partial_fit`` keeps stand apart, if at all."""
+columns, whether classes were declared, from how many rows powers were learned, why there is no dependence, the
+column of labels, and what rows without a label did. Rows that ``partial_fit`` keeps stand apart, if at all."""
 
 
 def _write_arrow(value: Any) -> list[Any]:

@@ -44,12 +44,7 @@ class BaseNB(IncrementalClassifier):
     """The ``_visible_parameters`` of the fit, before rounding to the attributes' precision."""
 
     def fit(self, X: Table, y: LabelsLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the rows, forgetting earlier ones.
-
-        Args:
-            X: Rows [N, D].
-            y: Their labels [N], numbers or strings.
-            sample_weight: Weights [N]; rows of weight zero are ignored.
+        """Fit the rows X [N, D], with their labels y [N] and weights [N], forgetting earlier ones.
 
         Raises:
             ValueError: if rows, labels, weights or parameters are invalid; invalid rows leave an earlier fit unchanged.
@@ -65,11 +60,7 @@ class BaseNB(IncrementalClassifier):
     ) -> Self:
         """Fit these rows together with all earlier rows: any split into batches gives the fit of all rows.
 
-        Args:
-            X: Rows [N, D].
-            y: Their labels [N], each one of the classes.
-            classes: All possible labels; required in the first call.
-            sample_weight: Weights [N]; rows of weight zero are ignored.
+        ``classes`` are all possible labels, and required in the first call.
 
         Raises:
             ValueError: as for ``fit``, or if the classes differ from those of the first call.
