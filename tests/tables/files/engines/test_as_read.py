@@ -77,7 +77,7 @@ def sqlframe(connection):
         return package("sqlframe.duckdb").DuckDBSession(conn=connection).read.table("collated").select("x", "y")
 
 
-SIMILAR = pytest.mark.filterwarnings("ignore:column .x. has the categories")
+SIMILAR = pytest.mark.filterwarnings("ignore:column .x. has the categories", "ignore:the labels .U. and .u. differ")
 SLOW = [pytest.param(read, marks=[pytest.mark.slow, QUIET]) for read in (ibis, sqlframe)]
 
 
