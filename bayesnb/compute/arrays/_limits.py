@@ -22,8 +22,11 @@ SINGLE_BOUND = 1e30  # likewise for positive hyperparameters in float32
 SINGLE_SIZE = 1e18  # of hyperparameters in float32 that are squared, at most
 MOST_CSV_ROW_BYTES = 64 << 20  # as a quote that is never closed makes one row of the rest of the file
 UNCHECKED_BYTES = 64 << 20  # of memory that every machine is assumed to have; more is refused if it is not there
+MOST_ERROR = 0.1  # nats, of an integral by quadrature: probabilities are a tenth off
+FLAT_LIKELIHOOD = 1e-4  # slope of a row's log likelihood, in spreads of its prior, that a maximum may have
 
 # When a user is warned
+WARNED_ERROR = 1e-3  # nats, of an integral by quadrature
 R_HAT, ESS = 1.01, 400  # of draws: Vehtari et al., Rank-normalization, folding, localization (2021)
 FEWEST_POINTS, POINTS_PER_CLASS = 100, 10  # that count, in all and for each class: intervals from fewer are rough
 LEAST_OVERCONFIDENCE = 0.01  # of the largest probability above the accuracy, on average; and two standard errors
