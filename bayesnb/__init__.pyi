@@ -12,6 +12,7 @@ from .core.families import Binomial as Binomial
 from .core.families import Categorical as Categorical
 from .core.families import Family as Family
 from .core.families import Histogram as Histogram
+from .core.families import Likelihood as Likelihood
 from .core.families import Multinomial as Multinomial
 from .core.families import MultivariateNormal as MultivariateNormal
 from .core.families import Normal as Normal

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+import numpyro.distributions as dist
 import pytest
 
 import bayesnb as nb
@@ -16,6 +17,8 @@ class Case(NamedTuple):
     model: nb.NaiveBayes
     X: Any
     y: np.ndarray
+    tolerance: float = 1e-9
+    """Of what is not exact in theory: integrals by quadrature."""
 
     def rows(self, index: Any) -> Any:
         return jax.tree.map(lambda x: x[index], self.X)
@@ -58,6 +61,9 @@ def _families(rng: np.random.Generator) -> dict[str, nb.Family]:
         ),
         "known": nb.NormalKnownVariance(rng.uniform(0.5, 3, (K, 3)), loc=rng.normal(size=3), scale=[0.5, 1.0, 2.0]),
         "histogram": nb.Histogram(edges=[[-1.0, 0.5, 2.5], [-0.8, 1.2, np.inf]]),
+        "likelihood": nb.Likelihood(
+            dist.Gamma, concentration=dist.LogNormal(0.5, 0.8), frame=[[0.0, 1.0, -5.0, 0.16], [0.0, 1.0, -2.0, 0.18]]
+        ),
         "informed": nb.Normal(loc=rng.normal(size=(K, 3)), strength=0.7, shape=2.5, rate=rng.uniform(0.5, 3, 3)),
     }
 
@@ -79,6 +85,7 @@ def _blocks(rng: np.random.Generator, y: np.ndarray) -> dict[str, np.ndarray]:
         "poisson": _missing(rng.poisson(1.0 + shift, (N, 3)), rng),
         "covariance": _dependent(rng, shift) * [1.0, 100.0, 1e-3] + [0.0, 1e4, 0.0],
         "discriminant": _dependent(rng, shift),
+        "likelihood": _missing(np.random.default_rng(9).gamma(2.0 + shift, 1.0, (N, 2)) * [1.0, 100.0], rng),
         "informed": rng.normal(shift, 2.0, (N, 3)),
         "known": _missing(rng.normal(shift, 2.0, (N, 3)), rng),
         "histogram": _missing(rng.normal(2.5 * shift - 2.0, 1.0, (N, 2)), rng),
@@ -91,7 +98,7 @@ def make(name: str) -> Case:
         return mix(MIXED)
     case = mix([name])
     model = nb.NaiveBayes(case.model.families[name], class_concentration=1.5, num_classes=K)
-    return Case(model, case.X[name], case.y)
+    return Case(model, case.X[name], case.y, 1e-6 if name == "likelihood" else 1e-9)
 
 
 def mix(names: Iterable[str]) -> Case:
@@ -115,6 +122,7 @@ NAMES = [
     "known",
     "shared",
     "histogram",
+    "likelihood",
     "covariance",
     "discriminant",
     "mixed",

@@ -14,6 +14,9 @@ QUICK = {
     laws.terms_sum_to_the_predictive: DENSE,
 }
 
+FEW_FITS = {laws.heavy_map_is_mle, laws.parts_make_the_whole, laws.one_hot_labels_are_labels}
+"""Of the quadrature's family, whose integrals take a second for few rows, and tens where they are compiled."""
+
 
 def pairs():
     for name in cases.NAMES:  # the laws of a family share what is compiled for it
@@ -22,6 +25,7 @@ def pairs():
                 continue  # of the joint densities of ten blocks a single draw makes up half of the mean
             quick = name in QUICK.get(law, cases.NAMES[:-1])
             # the strict tests of promotion compare host and device for each family
+            quick &= name != "likelihood" or law in FEW_FITS
             mark = pytest.mark.fuzz if law is laws.device_is_host and name != "mixed" else pytest.mark.slow
             yield pytest.param(law, name, marks=[] if quick else mark, id=f"{law.__name__}-{name}")
 

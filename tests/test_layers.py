@@ -32,8 +32,8 @@ WINGS = {
 """Each with the others that it may import from."""
 
 LINES = {
-    "studies": 6900, "tables": 10170, "inspection": 3180, "learned": 3590, "recognition": 2490, "core": 12580,
-    "compute": 5770,
+    "studies": 6900, "tables": 10170, "inspection": 3180, "learned": 3590, "recognition": 2490, "core": 13920,
+    "compute": 5780,
 }  # fmt: skip
 """The most lines of each wing."""
 
@@ -247,7 +247,8 @@ def asks_where_numbers_lie(tree: ast.Module) -> bool:
 
 
 ASKING = {
-    "core.families._histogram", "core.families._views", "core.fits._averaged", "core.fits._closed_form",
+    "core.families._histogram", "core.families._likelihood", "core.families._views", "core.fits._averaged",
+    "core.fits._closed_form",
     "core.fits._multilabel", "core.model._naive_bayes", "core.results._classifier", "core.results._combine",
     "core.results._generate", "core.results._intervals", "core.rows._arguments", "core.rows._checks",
     "core.rows._labelled_rows", "core.rows._model_statistics", "core.rows._sufficient_statistics",

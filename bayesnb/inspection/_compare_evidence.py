@@ -19,7 +19,7 @@ from bayesnb.compute.arrays._compute import compute
 from bayesnb.compute.arrays._placement import Array, to_double
 from bayesnb.compute.arrays._typing import ArrayLike, Estimator, LabelsLike, Table
 from bayesnb.compute.numerics._dirichlet import log_multivariate_beta_ratio
-from bayesnb.core.families import Histogram, Multinomial, MultivariateNormal, Normal
+from bayesnb.core.families import Histogram, Likelihood, Multinomial, MultivariateNormal, Normal
 from bayesnb.core.families._views import Views, generative
 from bayesnb.core.families.parts._bin_statistics import bin_mass, same_bins
 from bayesnb.core.families.parts._support import require_positive
@@ -309,6 +309,7 @@ def _(family: Any) -> Array:
 
 is_continuous.register(Histogram, lambda _: True)
 is_continuous.register(Views, lambda _: True)
+is_continuous.register(Likelihood, lambda family: not family.support.is_discrete)
 
 
 @density_share.register(Histogram)

@@ -198,7 +198,7 @@ def divergence(family: Any, params: Params, k: int) -> Array:
         if distribution.event_shape or distribution.support.is_discrete:
             raise NotImplementedError
         x = jax.vmap(distribution.icdf)(jax.scipy.special.ndtr(z))[:, k]
-    except NotImplementedError:
+    except (NotImplementedError, ImportError):  # the second is NumPyro's, for another package's function
         raise ValueError(
             f"top_features needs the divergence of {type(family).__name__} between classes, and has it by quadrature "
             "only of likelihoods of real numbers with icdf: register a closed form, "

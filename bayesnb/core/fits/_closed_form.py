@@ -20,12 +20,14 @@ from typing import Any
 import jax
 import numpy as np
 
-from bayesnb.compute.arrays._compute import compute
+from bayesnb.compute.arrays import _limits as limits
+from bayesnb.compute.arrays._compute import compute, interpret
 from bayesnb.compute.arrays._placement import is_traced, known, on_host, with_automatic_axes
 from bayesnb.compute.arrays._typing import ArrayLike, LabelsLike, Rows
 from bayesnb.compute.arrays._user_warnings import warn
 from bayesnb.compute.numerics._covariances import first_singular, variances
-from bayesnb.core.families import MultivariateNormal
+from bayesnb.core.families import Likelihood, MultivariateNormal
+from bayesnb.core.families._likelihood import slopes_of
 from bayesnb.core.families.priors._normal_inverse_gamma import NormalStatistics
 from bayesnb.core.model._declarations import check_model_float32
 from bayesnb.core.model._naive_bayes import NaiveBayes, Sites
@@ -126,7 +128,9 @@ def fit_posterior(
     """
     model, statistics = gather(model, X, y, sample_weight, statistics, closed_form=True)
     prior, posterior = compute(_resolve_and_fit, model, statistics, formula=NaiveBayes.update)
-    return Posterior(prior, posterior, statistics, prior.start_powers())
+    found = Posterior(prior, posterior, statistics, prior.start_powers())
+    require_exact_integrals(found)
+    return found
 
 
 def posterior_mode(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
@@ -225,6 +229,47 @@ def require_maximum(model: NaiveBayes, params: Sites, statistics: ModelStatistic
 def check_mle(family: Any, params: Sites, statistics: Any, block: str) -> None:
     """ValueError if the likelihood of these statistics has no maximum; never called on tracers."""
     del family, params, statistics, block
+
+
+@check_mle.register(Likelihood)
+def _(family: Any, params: Sites, statistics: Any, block: str) -> None:
+    slope = np.abs(interpret(slopes_of, family, statistics, params)).max(axis=-1)
+    bad = (np.asarray(statistics.observed_cells) > 0) & ~(slope < limits.FLAT_LIKELIHOOD)
+    if bad.any():
+        k, d = np.argwhere(bad)[0]
+        raise ValueError(
+            f"block {block!r}, class {k}, column {d}: the likelihood of {family!r} has no maximum for these rows, or "
+            "none that the bins of the column resolve: give more rows, use fit_map or fit_posterior, or leave columns "
+            "whose values repeat to nb.Histogram"
+        )
+
+
+def require_exact_integrals(fit: Posterior) -> None:
+    """ValueError where integrals by quadrature are off by more than a tenth of a nat, and a warning where one counts.
+
+    Traced values are not checked.
+    """
+    if is_traced(fit):
+        return
+    for block, errors in fit.errors.items():
+        total = np.stack([np.asarray(part) for part in errors.values()]).sum(axis=0)
+        if (total < limits.WARNED_ERROR).all():
+            continue
+        k, d = np.unravel_index(np.nan_to_num(total, nan=np.inf).argmax(), total.shape)
+        name = max(errors, key=lambda name: np.nan_to_num(errors[name][k, d], nan=np.inf))
+        sentence = f"block {block!r}, class {k}, column {d}: the {name} error of {fit.model.families[block]!r} is "
+        sentence += f"{errors[name][k, d]:.2g} nats"
+        if total[k, d] < limits.MOST_ERROR:
+            warn(f"{sentence}: evidence and predictions of the column are that far off")
+            continue
+        why = (
+            "log p(x) is not smooth in x, as where a location is a kink, the class is far narrower than its column, or "
+            "one value repeats, which no density can take: leave the column to nb.Histogram"
+            if name == "binning"
+            else "the rows say too little about the parameters, or one value repeats: give more rows, numbers or "
+            "priors for some arguments, or leave the column to nb.Histogram"
+        )
+        raise ValueError(f"{sentence}: {why}")
 
 
 @check_mle.register(MultivariateNormal)

@@ -22,7 +22,16 @@ from bayesnb.compute.arrays._placement import fields_of, pytree, to_double
 from bayesnb.compute.arrays._typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.compute.arrays._user_warnings import warn
 from bayesnb.compute.numerics import _newton as newton
-from bayesnb.core.families import FAMILIES, Family, Histogram, MultivariateNormal, Normal, NormalKnownVariance, Views
+from bayesnb.core.families import (
+    FAMILIES,
+    Family,
+    Histogram,
+    Likelihood,
+    MultivariateNormal,
+    Normal,
+    NormalKnownVariance,
+    Views,
+)
 from bayesnb.core.families._categorical import CategoricalStatistics
 from bayesnb.core.families.parts._support import require_choice, require_positive
 from bayesnb.core.fits._closed_form import fit_posterior
@@ -90,7 +99,7 @@ def fit_empirical(
     Of families with a loc, Normal and MultivariateNormal, the strength alone is learned, not the scale: the density of
     n equal values rises as scale^-n without a bound, so that columns constant within a class pull the scale of all
     classes to zero against any weak hyperprior. Of NormalKnownVariance it is the scale of the means,
-    and of Histogram nothing, whose totals are averaged over.
+    of Histogram nothing, whose totals are averaged over, and nothing of Likelihood.
 
     The evidence measures the density of the data, not of the class given the features, so a prior that describes
     dependent features better may predict the class worse. Held-out log loss less that of the default prior, in 121
@@ -188,6 +197,7 @@ _hyperparameter_names.register(MultivariateNormal, lambda _: ["strength"])
 _hyperparameter_names.register(NormalKnownVariance, lambda _: ["scale"])
 _hyperparameter_names.register(Histogram, lambda _: [])
 _hyperparameter_names.register(Views, lambda _: [])
+_hyperparameter_names.register(Likelihood, lambda _: [])
 
 
 @partial(jax.jit, static_argnames="by")

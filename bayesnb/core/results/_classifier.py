@@ -37,7 +37,7 @@ from bayesnb.core.results import _bounds as bounds
 from bayesnb.core.results import _generate as generate
 from bayesnb.core.results import _intervals as intervals
 from bayesnb.core.results._combine import Powers, check_powers, raise_to_powers
-from bayesnb.core.results._evidence import EvidenceTable, evidence_table
+from bayesnb.core.results._evidence import EvidenceTable, evidence_table, quadrature_errors
 from bayesnb.core.results._intervals import Interval, ParameterDraws
 from bayesnb.core.rows import _arguments as arguments
 from bayesnb.core.rows._checks import check_rows, columns_of, totals_vary
@@ -304,6 +304,15 @@ class Posterior(Classifier):
         With sample weights or soft labels it is that of the weighted likelihood, which is not a probability of data.
         """
         return self.evidence_table().total
+
+    @property
+    def errors(self) -> dict[str, dict[str, Array]]:
+        """How far integrals by quadrature are off, in nats, by block of ``Likelihood``, [K, D] each; empty without.
+
+        ``lattice``: its spacing; ``rim``: the share of what lies beyond it; ``binning``: the numbers' bins.
+        """
+        found = {b: quadrature_errors(family) for b, family in self.model.families.items()}
+        return {b: errors for b, errors in found.items() if errors}
 
     def evidence_table(self) -> EvidenceTable:
         """The log evidence in parts that add up: ``labels``, log p(y), and ``features``, [K, D] by block."""

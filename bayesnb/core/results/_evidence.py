@@ -8,7 +8,8 @@ Bayesian analysis of the Gaussian distribution (2007), section 3.5; Minka, Estim
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import singledispatch
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +18,8 @@ from bayesnb.compute.arrays._compute import compute
 from bayesnb.compute.arrays._placement import to_double
 from bayesnb.compute.arrays._typing import Array
 from bayesnb.compute.numerics import _dirichlet as dirichlet
+from bayesnb.core.families import Likelihood
+from bayesnb.core.families._likelihood import errors_of
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.rows._sufficient_statistics import ModelStatistics
 
@@ -69,3 +72,16 @@ def evidence(prior: NaiveBayes, statistics: ModelStatistics) -> EvidenceTable:
         possible = (probs > 0) | (counts == 0)
         labels = jnp.where(possible, counts * jnp.log(jnp.where(probs > 0, probs, 1.0)), -jnp.inf).sum()
     return EvidenceTable(labels, features)
+
+
+@singledispatch
+def quadrature_errors(family: Any) -> dict[str, Array]:
+    """How far the integrals of a posterior's family are off, [K, D] each, by their cause; none if they are exact."""
+    del family
+    return {}
+
+
+@quadrature_errors.register(Likelihood)
+def _(family: Any) -> dict[str, Array]:
+    errors = compute(errors_of, family)
+    return {name: errors[..., i] for i, name in enumerate(("lattice", "rim", "binning"))}

@@ -33,7 +33,16 @@ from bayesnb.compute.arrays._placement import (
     promote_dtypes,
     short_repr,
 )
-from bayesnb.core.families import Binomial, Categorical, Histogram, Multinomial, MultivariateNormal, Normal, Views
+from bayesnb.core.families import (
+    Binomial,
+    Categorical,
+    Histogram,
+    Likelihood,
+    Multinomial,
+    MultivariateNormal,
+    Normal,
+    Views,
+)
 from bayesnb.core.families._base import Family, Params
 from bayesnb.core.families._categorical import codes_of_one_hot
 from bayesnb.core.families._hyperparameters import values_of
@@ -231,6 +240,7 @@ def _fit_family(family: Any, statistics: Any) -> bool:
 
 
 _fit_family.register(Categorical, lambda family, counted: counted.sizes == family.sizes_of(len(counted.sizes)))
+_fit_family.register(Likelihood, lambda family, counted: family.frame is None or same_bins(family.frame, counted.frame))
 _fit_family.register(Views, lambda family, counted: all(accepts(one, counted.of(one)) for one in family.fitted))
 
 
