@@ -233,7 +233,7 @@ class Likelihood(Family):
         num_columns, size = x.shape[1], bins.size
         table = class_sums_of(first, weights, size, z)
         frame = either.broadcast_to(either.like(bins.table, table)[None], (z.num_classes, *bins.table.shape))
-        return NodeStatistics(table.reshape(-1, num_columns, size), frame)
+        return NodeStatistics(table.reshape(z.num_classes, num_columns, size), frame)
 
     def update(self, statistics: NodeStatistics) -> Self:
         return self._replace(weights=self.weights + statistics.weights, fitted=True)

@@ -184,3 +184,14 @@ def test_rows_beyond_the_bins_do_not_count():
         nb.merge(nb.sufficient_statistics(model, X, y), nb.sufficient_statistics(model, 2 * X, y))
     with pytest.raises(ValueError, match="finds its bins from known rows"):
         jax.jit(lambda X: nb.fit_posterior(model, X, y).log_evidence)(X)
+
+
+def test_no_columns_and_classes_without_rows_are_predicted():
+    empty = {"a": np.zeros((4, 0)), "b": [[1], [0], [1], [1]]}
+    both = nb.NaiveBayes({"a": nb.Likelihood(dist.Exponential), "b": nb.Bernoulli()})
+    alone = nb.NaiveBayes({"b": nb.Bernoulli()})
+    found = nb.fit_posterior(both, empty, [0, 1, 0, 1]).predict_proba(empty)
+    assert_allclose(found, nb.fit_posterior(alone, {"b": empty["b"]}, [0, 1, 0, 1]).predict_proba({"b": empty["b"]}))
+    three = nb.NaiveBayes(nb.Likelihood(dist.Exponential, rate=dist.Gamma(2.0, 3.0)), num_classes=3)
+    fit = nb.fit_posterior(three, [[1.0], [2.0]], [0, 1])
+    assert_allclose(fit.log_joint([[4.0]])[0, 2] - np.log(1 / 5), stats.lomax.logpdf(4.0, 2.0, scale=3.0), atol=1e-6)

@@ -380,6 +380,8 @@ def solver(name: str, density: Density) -> Callable[..., tuple[Array, ...]]:
 
     def run(body: Callable[..., Any], *given: Array) -> tuple[Array, ...]:
         front = given[0].shape[:-1]
+        if 0 in front:
+            return tuple(np.zeros(shape, given[0].dtype) for shape in shapes(*(a.shape for a in given)))
         flat = [a.reshape(-1, *a.shape[a.ndim - k :]) for a, k in zip(given, axes, strict=False)]
         return tuple(part.reshape(*front, *part.shape[1:]) for part in body(*flat, **own))
 
