@@ -28,6 +28,7 @@ from bayesnb.core.families.parts import _lattice as lattice
 from bayesnb.core.families.parts._densities import Density, Drawn, read_arguments
 from bayesnb.core.families.parts._frames import Frame, as_sparse, class_sums_of, find_frame
 from bayesnb.core.families.parts._node_statistics import NodeStatistics
+from bayesnb.core.families.parts._solvers import solver
 from bayesnb.core.families.parts._support import require_shapes, require_support
 
 
@@ -165,7 +166,7 @@ class Likelihood(Family):
     def _of_all(self, pooled: NodeStatistics) -> tuple[Array, ...]:
         """The maximum of all rows together, and the information of one, [1, D, Q] each."""
         bare = self._replace(frame=pooled.frame[:1], centre=None, spread=None)
-        return lattice.solver("prior", self.density)(*bare._units(pooled.weights))
+        return solver("prior", self.density)(*bare._units(pooled.weights))
 
     # the program
 
@@ -197,7 +198,7 @@ class Likelihood(Family):
         key, place = numpyro.prng_key(), self.integral().place
         phi = place.mean
         if key is not None:
-            logs = lattice.solver("draw", self.density)(*self._units(self.weights), *place)[0]
+            logs = solver("draw", self.density)(*self._units(self.weights), *place)[0]
             uniform = jax.random.uniform(key, (*phi.shape[:2], 1 + phi.shape[2]))
             z = jax.vmap(jax.vmap(lambda *one: lattice.draw(one[0][None], phi.shape[2], one[1][None])[0]))(
                 logs, uniform
@@ -257,7 +258,7 @@ class Likelihood(Family):
 
     def integral(self) -> lattice.Integral:
         """The lattices of all classes and columns, log Z [K, D], and errors [K, D, 3]. Pure JAX."""
-        mean, factor, level, log_sum, errors = lattice.solver("find", self.density)(*self._units(self.weights))
+        mean, factor, level, log_sum, errors = solver("find", self.density)(*self._units(self.weights))
         return lattice.Integral(lattice.Place(mean, factor, level), log_sum, errors)
 
     def log_prior_and_rows(self, params: Params) -> Array:
@@ -279,10 +280,10 @@ class Likelihood(Family):
         return self.density.arguments(self.integral().place.mean)
 
     def mode(self) -> Params:
-        return self.density.arguments(lattice.solver("map", self.density)(*self._units(self.weights))[0])
+        return self.density.arguments(solver("map", self.density)(*self._units(self.weights))[0])
 
     def mle(self, statistics: NodeStatistics) -> Params:
-        find = lattice.solver("mle", self.density)
+        find = solver("mle", self.density)
         own, pooled = (find(*self._units(one.weights))[0] for one in (statistics, statistics.pool()))
         return self.density.arguments(jnp.where((statistics.observed_cells > 0)[..., None], own, pooled))
 
@@ -294,7 +295,7 @@ class Likelihood(Family):
     def _integrate(self, x: Array, weight: Array) -> Array:
         """log p(x | k) at x [K, D, n], from rows less the ``weight`` of x itself, of its shape. Pure JAX."""
         given = *self._units(self.weights), *self.integral().place
-        return lattice.solver("integrate", self.density)(*given, x, weight)[0]
+        return solver("integrate", self.density)(*given, x, weight)[0]
 
     def node_table(self, weight: Array) -> Array:
         """The same at the nodes, [K, D, M], for rows of this weight. Pure JAX."""
