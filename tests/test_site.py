@@ -197,6 +197,10 @@ CASES = {
     "holds no value": lambda: fitted().predict(FRAME.assign(a="w")),
     "holds text": lambda: fitted().predict(FRAME.assign(b="x")),
     "has dates": lambda: nb.NaiveBayesClassifier().fit(FRAME.assign(d=pd.date_range("2020", periods=N)), LABELS),
+    "has cells of": lambda: nb.NaiveBayesClassifier().fit(FRAME.assign(lists=[[1]] * N), LABELS),
+    "has whole numbers": lambda: nb.NaiveBayesClassifier().fit(
+        FRAME.assign(hash=np.arange(N, dtype=np.uint64) + 2**63), LABELS
+    ),
     "has a different": lambda: nb.NaiveBayesClassifier().fit(FRAME.assign(n=[f"n{i}" for i in range(N)]), LABELS),
     "has a number": lambda: nb.NaiveBayesClassifier().fit(FRAME.assign(id=range(N)), LABELS),
     "cannot be read": lambda: nb.load("none.safetensors"),

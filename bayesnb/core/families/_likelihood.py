@@ -85,15 +85,15 @@ class Likelihood(Family):
 
     def __init__(
         self,
-        distribution: Any,
+        distribution: Callable[..., dist.Distribution] | str,
         *,
-        given: tuple[tuple[str, Any], ...] = (),
+        given: tuple[tuple[str, object], ...] = (),
         weights: Hyperparameter = None,
         frame: Hyperparameter = None,
         centre: Hyperparameter = None,
         spread: Hyperparameter = None,
         fitted: bool = False,
-        **arguments: Any,
+        **arguments: float | dist.Distribution,
     ) -> None:
         known_already = given or isinstance(distribution, str)
         density = Density(distribution, given) if known_already else read_arguments(distribution, arguments)

@@ -24,7 +24,7 @@ from bayesnb.tables.files.sources._paths import BUILT_IN, as_pandas, of_frame, o
 from bayesnb.tables.files.sources._source import Source
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import Array, DataError, as_frame, closest
-from bayesnb.tables.frames._values import FLAGS, READING, Reading
+from bayesnb.tables.frames._values import FLAGS, READING, Reading, ReadingOptions
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ def bayes_model(table: Table, *, laplace: bool = False, smoothing: float = 1.0) 
 
 
 def read_sets(
-    given: Any, seed: int, groups: Mapping[str, Any] | None = None, reading: Mapping[str, Any] | None = None
+    given: Any, seed: int, groups: Mapping[str, Any] | None = None, reading: ReadingOptions | None = None
 ) -> list[DataSet]:
     """The data sets that a user gives, by name, or by their own names if they are files.
 

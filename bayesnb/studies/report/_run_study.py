@@ -12,7 +12,7 @@ from functools import reduce
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from bayesnb.studies.comparison._scored_cells import Place
 from bayesnb.studies.report._study import Experiment
 from bayesnb.tables.files._progress import progress
 from bayesnb.tables.frames._series import DataError, closest
+from bayesnb.tables.frames._values import ReadingOptions
 
 
 def experiment(
@@ -45,7 +46,7 @@ def experiment(
     *,
     design: str = CROSSED,
     s: float = 1.0,
-    **reading: Any,
+    **reading: Unpack[ReadingOptions],
 ) -> Experiment:
     """Every method on every set, at growing sizes of the training set, on the same random splits.
 

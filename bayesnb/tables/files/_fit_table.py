@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial, reduce
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -34,7 +34,7 @@ from bayesnb.tables.frames._choices import AUTO
 from bayesnb.tables.frames._classes import warn_of_labels
 from bayesnb.tables.frames._inferred import in_python
 from bayesnb.tables.frames._series import Array, DataError, as_series
-from bayesnb.tables.frames._values import READING
+from bayesnb.tables.frames._values import READING, ReadingOptions
 from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
 from bayesnb.tables.sklearn._fitted import Counted, fit_counted
 from bayesnb.tables.sklearn._kept_rows import KeptRows
@@ -58,7 +58,7 @@ def fit_table(
     where: str | None = None,
     sample: Any = None,
     progress_bar: bool = True,
-    **reading: Any,
+    **reading: Unpack[ReadingOptions],
 ) -> NaiveBayesClassifier:
     """A classifier fitted to a table of any size, wherever its rows are.
 

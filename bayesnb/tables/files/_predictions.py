@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, Unpack
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -29,6 +29,7 @@ from bayesnb.tables.files.sources._source import RowBatch, Source, at_row, read_
 from bayesnb.tables.files.sources._tables import open_table
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import DataError, closest, label, listing, plain_text
+from bayesnb.tables.frames._values import ReadingOptions
 from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
 from bayesnb.tables.sklearn._settings import costs_by_label
 
@@ -43,7 +44,7 @@ def predict_table(
     where: str | None = None,
     robustness: bool = False,
     progress_bar: bool = True,
-    **reading: Any,
+    **reading: Unpack[ReadingOptions],
 ) -> Any:
     """The predictions for all rows of a table of any size, as `bayesnb predict` writes them, in constant memory.
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from io import BytesIO
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from bayesnb.tables.frames._choices import AUTO
 from bayesnb.tables.frames._inferred import in_python
 from bayesnb.tables.frames._series import DataError, listing
 from bayesnb.tables.frames._summaries import Summary
-from bayesnb.tables.frames._values import READING
+from bayesnb.tables.frames._values import READING, ReadingOptions
 from bayesnb.tables.sklearn._settings import Parameters, specification
 
 KIND, VERSION = "bayesnb schema", 1
@@ -200,7 +200,7 @@ def describe_table(
     weight: str | None = None,
     *,
     progress_bar: bool = True,
-    **reading: Any,
+    **reading: Unpack[ReadingOptions],
 ) -> TableSchema:
     """The schema of a table, or of a part of it that lies anywhere; one pass over its rows.
 

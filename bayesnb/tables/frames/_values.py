@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 import string
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, TypedDict
 
 import numpy as np
 
@@ -49,6 +49,16 @@ class DataError(ValueError):
     """Data that cannot be used, or an option that does not fit them; the message is one sentence."""
 
 
+class ReadingOptions(TypedDict, total=False):
+    """What a user may declare of a ``Reading``, in the words of pandas."""
+
+    na_values: str | float | Iterable[str | float] | None
+    keep_default_na: bool | None
+    decimal: str | None
+    thousands: str | None
+    sep: str | None
+
+
 @dataclass(frozen=True)
 class Reading:
     """How cells are read: which are missing, and how files write numbers and separate cells.
@@ -67,13 +77,13 @@ class Reading:
     thousands: str | None = None
     sep: str | None = None
 
-    def declare(self, options: Mapping[str, Any]) -> Self:
+    def declare(self, options: ReadingOptions) -> Self:
         """The same with what the user has declared, in the words of pandas; None leaves an option as it is.
 
         Raises:
             DataError: for an option that is not one of these, or that no file could have.
         """
-        given = {name: value for name, value in options.items() if value is not None}
+        given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
         known = [one.name for one in fields(self)]
         if odd := [name for name in given if name not in known]:
             raise DataError(f"there is no option {odd[0]!r}{closest(odd[0], known) or f': {listing(known)} are'}")
