@@ -95,8 +95,8 @@ class Likelihood(Family):
         fitted: bool = False,
         **arguments: float | dist.Distribution,
     ) -> None:
-        known_already = given or isinstance(distribution, str)
-        density = Density(distribution, given) if known_already else read_arguments(distribution, arguments)
+        was_read = given or (isinstance(distribution, str) and frame is not None)  # of a resolved one
+        density = Density(distribution, given) if was_read else read_arguments(distribution, arguments)
         self.__dict__.update(distribution=density.distribution, given=density.given, weights=weights, frame=frame)
         self.__dict__.update(centre=centre, spread=spread, fitted=fitted)
         self.__post_init__()

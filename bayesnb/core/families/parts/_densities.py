@@ -161,6 +161,7 @@ def read_arguments(distribution: Any, arguments: Mapping[str, Any]) -> Density:
     Raises:
         ValueError: for what is no distribution of one number with 1 to 3 unknown arguments and a support that is fixed.
     """
+    distribution = getattr(dist, distribution, distribution) if isinstance(distribution, str) else distribution
     own = getattr(distribution, "__name__", None)
     name = own if getattr(dist, str(own), None) is distribution else distribution
     of_numpyro = inspect.isfunction(distribution) and name is own
