@@ -54,12 +54,12 @@ def test_statistics_and_predictions_are_those_in_memory(spark, tmp_path):
     assert found["prediction"].to_pylist() == clf.predict(rows).tolist()
 
 
-def test_nan_null_and_an_empty_text_are_read_and_an_infinite_number_is_refused(spark, tmp_path):
-    x, text = [1.0, np.nan, None, 2.5] * 5, ["", None, "b", "b"] * 5
+def test_nan_null_and_an_empty_text_are_missing_and_an_infinite_number_is_refused(spark, tmp_path):
+    x, text = [1.0, np.nan, None, 2.5] * 5, ["", None, "b", "c"] * 5
     table = pa.table({"x": x, "text": text, "y": ["a", "b", "b", "a"] * 5})
     pq.write_table(table, tmp_path / "cells.parquet")
     clf = nb.fit_table(spark.read.parquet(str(tmp_path / "cells.parquet")), "y", {"x": "normal"}, **OPTIONS)
-    assert clf.schema_.columns[1].values == ("", "b")
+    assert clf.schema_.columns[1].values == ("b", "c")
     assert clf.statistics_.blocks["numeric"].count.tolist() == [[10.0], [0.0]]
     pq.write_table(table.set_column(0, "x", [[1.0, np.inf, None, 2.5] * 5]), tmp_path / "infinite.parquet")
     with pytest.raises(ValueError, match="column 'x' holds an infinite number in"):
