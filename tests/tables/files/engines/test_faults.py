@@ -85,7 +85,8 @@ def test_results_of_workers_that_die_count_once(run, schema, paths, tmp_path):
 
 def test_a_part_that_always_kills_its_worker_ends_in_a_sentence(run, schema, paths):
     start = time.monotonic()
-    with pytest.raises(Exception, match=r"2\.parquet' on 2 different workers|worker died|worker exited unexpectedly"):
+    # Dask names the first part that two dying workers had, which may be a neighbour of the one that kills
+    with pytest.raises(Exception, match=r"\d\.parquet' on 2 different workers|worker died|worker exited unexpectedly"):
         run(partial(faults.die_always, paths[2]), paths)
     assert time.monotonic() - start < 120
     assert_counted_once(schema, total(paths, run(partial(faults.count, schema), paths)))  # the cluster lives
