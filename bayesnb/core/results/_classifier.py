@@ -307,12 +307,8 @@ class Posterior(Classifier):
 
     @property
     def errors(self) -> dict[str, dict[str, Array]]:
-        """How far integrals by quadrature are off, in nats, by block of ``Likelihood``, [K, D] each; empty without.
-
-        ``lattice``: its spacing; ``rim``: the share of what lies beyond it; ``binning``: the numbers' bins.
-        """
-        found = {b: quadrature_errors(family) for b, family in self.model.families.items()}
-        return {b: errors for b, errors in found.items() if errors}
+        """The errors of integrals, in nats, by block of ``Likelihood``: ``lattice``, ``rim``, ``binning``, [K, D]."""
+        return {b: errors for b, f in self.model.families.items() if (errors := quadrature_errors(f))}
 
     def evidence_table(self) -> EvidenceTable:
         """The log evidence in parts that add up: ``labels``, log p(y), and ``features``, [K, D] by block."""

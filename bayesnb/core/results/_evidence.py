@@ -76,7 +76,10 @@ def evidence(prior: NaiveBayes, statistics: ModelStatistics) -> EvidenceTable:
 
 @singledispatch
 def quadrature_errors(family: Any) -> dict[str, Array]:
-    """How far the integrals of a posterior's family are off, [K, D] each, by their cause; none if they are exact."""
+    """How far the integrals of a posterior's family are off, [K, D] each, by their cause; none if they are exact.
+
+    ``lattice``: the spacing of its points; ``rim``: what lies beyond it; ``binning``: the numbers' bins.
+    """
     del family
     return {}
 
