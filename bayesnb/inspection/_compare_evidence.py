@@ -170,13 +170,18 @@ def _require_same_rows(name: str, fit: Posterior, other_name: str, other: Poster
     num_columns = (sum(columns or 0 for columns in of.columns().values()) for of in (fit, other))
     pairs = [(ours.class_counts, theirs.class_counts), tuple(num_columns)]
     for block in ours.blocks.keys() & theirs.blocks.keys():
-        a, b = vars(ours.blocks[block]), vars(theirs.blocks[block])
+        of_block = ours.blocks[block], theirs.blocks[block]
+        a, b = map(vars, of_block)
         # sums of one name are comparable if they have one shape: means of Normal and of MultivariateNormal
-        names = a.keys() if type(ours.blocks[block]) is type(theirs.blocks[block]) else {"mean"} & a.keys() & b.keys()
-        names -= {"log_base", "edges", "atoms"}
-        if not same_bins(a.get("edges", 0), b.get("edges", 0)):
-            names -= {"counts"}
+        names = a.keys() if type(of_block[0]) is type(of_block[1]) else {"mean"} & a.keys() & b.keys()
+        names -= {"log_base", "edges", "atoms", "frame"}
+        for bins, sums in (("edges", "counts"), ("frame", "weights")):
+            if not same_bins(a.get(bins, 0), b.get(bins, 0)):
+                names -= {sums}
         pairs += [(a[key], b[key]) for key in names if np.shape(a[key]) == np.shape(b[key])]
+        cells = [one.observed_cells for one in of_block]
+        if all(one is not None for one in cells) and np.shape(cells[0]) == np.shape(cells[1]):
+            pairs.append(tuple(cells))
     if not all(same_sums(a, b) for a, b in pairs):
         raise ValueError(
             f"{name!r} and {other_name!r} are fits of different rows, by their statistics: evidence is comparable only "

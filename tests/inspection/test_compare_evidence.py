@@ -5,6 +5,7 @@ from functools import cache
 from itertools import combinations_with_replacement
 
 import numpy as np
+import numpyro.distributions as dist
 import pytest
 from numpy.testing import assert_allclose
 from scipy.special import betaln, gammaln, softmax, xlogy
@@ -114,6 +115,25 @@ def test_what_cannot_be_compared_is_refused(models, words):
     given = models()
     with pytest.raises(ValueError, match=words):
         compare_evidence(given)
+
+
+@pytest.mark.slow
+def test_likelihoods_of_different_supports_are_densities_of_the_same_rows():
+    waits = np.random.default_rng(5).gamma(2.0, 1.0 + Y[:, None], (40, 1))
+    models = {d.__name__: nb.NaiveBayes(nb.Likelihood(d)) for d in (dist.Gamma, dist.Normal, dist.StudentT)}
+    models["bayesnb.Normal"] = nb.NaiveBayes(nb.Normal())
+    found = compare_evidence(models, waits, Y)
+    assert next(iter(found.log_evidence)) == "Gamma"
+    fit = lambda name, rows: nb.fit_posterior(models[name], rows, Y)  # noqa: E731
+    with pytest.raises(ValueError, match="fits of different rows"):
+        compare_evidence({"a": fit("Gamma", waits), "b": fit("Gamma", waits[::-1])})
+    gaps = np.where(np.arange(40)[:, None] < 3, np.nan, waits)
+    for name in ("Normal", "bayesnb.Normal"):
+        with pytest.raises(ValueError, match="fits of different rows"):
+            compare_evidence({"a": fit("Gamma", waits), "b": fit(name, gaps)})
+    with pytest.raises(ValueError, match="a density, in the unit of their column.*give precision"):
+        counts = np.ceil(waits)
+        compare_evidence({"a": nb.NaiveBayes(nb.Likelihood(dist.Poisson)), "b": models["Gamma"]}, counts, Y)
 
 
 # measures: found edges have seen the rows, densities have a unit
