@@ -2,12 +2,14 @@
 
 import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 
 import bayesnb as nb
 from models import (
     bernoulli,
     binomial,
     categorical,
+    gamma,
     histogram,
     mixed,
     multinomial,
@@ -16,6 +18,8 @@ from models import (
     normal_known_variance,
     normal_shared_variance,
     poisson,
+    student_t,
+    zero_inflated,
 )
 
 ROWS, K, POINTS = 12, 3, 5
@@ -28,6 +32,8 @@ TOTALS = COUNTS + jnp.asarray(RANDOM.integers(0, 4, COUNTS.shape).astype(float))
 REALS = jnp.asarray(RANDOM.normal(3.0, 2.0, (ROWS, 3)))
 NIG = {"loc": 2.0, "strength": 0.5, "shape": 2.0, "rate": 3.0}
 NIG_BY_COLUMN = {"loc": jnp.array([3.0, 2.0, 4.0]), "strength": 0.5, "shape": 2.0, "rate": jnp.array([4.0, 1.0, 2.0])}
+WAITS = jnp.asarray(RANDOM.gamma(2.0, 1.5, (ROWS, 3)))
+ZEROS = jnp.asarray(RANDOM.poisson(2.0, (ROWS, 3)) * (RANDOM.random((ROWS, 3)) < 0.7) * 1.0)
 EDGES, MASS = jnp.array([[1.0, 2.0, 4.0], [2.0, 3.5, 5.0], [0.0, 1.5, 6.0]]), jnp.array([[0.1, 0.4, 0.3, 0.2]] * 3)
 KNOWN = {"variance": jnp.array([4.0, 1.0, 2.0]), "loc": 2.0, "scale": jnp.array([3.0, 2.0, 4.0])}
 NIW = {"loc": jnp.array([3.0, 2.0, 4.0]), "strength": 0.5, "df": 5.5, "scale": 2.0 * jnp.eye(3) + 0.5}
@@ -60,6 +66,9 @@ PROGRAMS = {
     "histogram": (histogram.model, (REALS, Y, K)),
     "multivariate_normal": (multivariate_normal.model, (REALS, Y, K)),
     "shared_covariance": (multivariate_normal.model, (REALS, Y, K)),
+    "gamma": (gamma.model, (WAITS, Y, K)),
+    "student_t": (student_t.model, (REALS, Y, K)),
+    "zero_inflated": (zero_inflated.model, (ZEROS, Y, K)),
     "mixed": (mixed.model, (FLAGS, CODES[:, :1], REALS, Y, K)),
 }
 ROWS_OF = {
@@ -75,6 +84,9 @@ ROWS_OF = {
     "histogram": REALS,
     "multivariate_normal": REALS,
     "shared_covariance": REALS,
+    "gamma": WAITS,
+    "student_t": REALS,
+    "zero_inflated": ZEROS,
     "mixed": {"symptoms": FLAGS, "blood": CODES[:, :1], "vitals": REALS},
 }
 PARAMS = {
@@ -94,6 +106,18 @@ PARAMS = {
     "normal_shared_variance": {**normal_sites("x"), "x_variance": RANDOM.gamma(2.0, 2.0, (POINTS, 3))},
     "multivariate_normal": {"x_loc": RANDOM.normal(2.0, 2.0, (POINTS, K, 3)), "x_covariance": covariances(K)},
     "shared_covariance": {"x_loc": RANDOM.normal(2.0, 2.0, (POINTS, K, 3)), "x_covariance": covariances()},
+    "gamma": {
+        "x_concentration": RANDOM.gamma(2.0, 1.0, (POINTS, K, 3)),
+        "x_rate": RANDOM.gamma(2.0, 1.0, (POINTS, K, 3)),
+    },
+    "student_t": {
+        "x_loc": RANDOM.normal(2.0, 2.0, (POINTS, K, 3)),
+        "x_scale": RANDOM.gamma(2.0, 1.0, (POINTS, K, 3)),
+    },
+    "zero_inflated": {
+        "x_gate": RANDOM.uniform(0.01, 0.99, (POINTS, K, 3)),
+        "x_rate": RANDOM.gamma(2.0, 1.0, (POINTS, K, 3)),
+    },
     "mixed": {
         "symptoms_probs": RANDOM.uniform(0.01, 0.99, (POINTS, K, 4)),
         "blood_probs": simplices(K, 1, 4),
@@ -121,4 +145,21 @@ SAME = [  # program, its hyperparameters, and the model that we compose
     ("multivariate_normal", NIW, nb.NaiveBayes(nb.MultivariateNormal(**NIW))),
     ("shared_covariance", {"shared": True, **NIW}, nb.NaiveBayes(nb.MultivariateNormal("shared", **NIW))),
     ("mixed", NIG, nb.NaiveBayes(BLOCKS)),
+]
+QUADRATURE = [  # the same for programs whose posterior is summed over a lattice
+    (
+        "gamma",
+        {"scale": 2.0},
+        nb.NaiveBayes(nb.Likelihood(dist.Gamma, concentration=dist.LogNormal(0.0, 2.0), rate=dist.LogNormal(0.0, 2.0))),
+    ),
+    (
+        "student_t",
+        {"loc": 1.0, "scale": 3.0},
+        nb.NaiveBayes(nb.Likelihood(dist.StudentT, df=4.0, loc=dist.Normal(1.0, 3.0), scale=dist.HalfNormal(3.0))),
+    ),
+    (
+        "zero_inflated",
+        {"a": 2.0, "rate": 0.5},
+        nb.NaiveBayes(nb.Likelihood(dist.ZeroInflatedPoisson, gate=dist.Beta(2.0, 1.0), rate=dist.Gamma(1.0, 0.5))),
+    ),
 ]
