@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import stats
+from scipy import integrate, stats
 from scipy.special import gammaln
 from sklearn.datasets import load_wine
 from sklearn.feature_extraction.text import CountVectorizer
@@ -173,3 +173,24 @@ def test_words_and_numbers(notebook):
     assert_allclose(explanation.log_odds, log_proba - log_proba[:, [rival]], atol=1e-9)
     for desk, found in scope["strongest"].items():
         assert {part.name for part in found} <= set(scope["WORDS"][desk].split())
+
+
+@pytest.mark.slow
+def test_waiting_times(notebook):
+    scope = notebook("waiting_times", picture=True)
+    weeks, prior = scope["X"][:, 0], scope["fits"]["Exponential"].prior.families["x"]
+    centre, spread = (float(np.ravel(part)[0]) for part in (prior.centre, prior.spread))
+    log_evidence = gammaln(18) + gammaln(17) - gammaln(35)  # of 17 and 16 labels under a uniform prior
+    for k in (0, 1):
+        own = weeks[scope["y"] == k]
+
+        def density(phi, own=own):  # of the log rate, and of the rows
+            return np.exp(len(own) * phi - np.exp(phi) * own.sum() + 80.0) * stats.norm.pdf(phi, centre, spread)
+
+        log_evidence += np.log(integrate.quad(density, -8, 0, epsabs=0.0)[0]) - 80.0
+    assert_allclose(scope["evidence"]["weeks"].log_evidence["Exponential"], log_evidence, atol=1e-6)
+    assert {next(iter(found.log_evidence)) for found in scope["evidence"].values()} == {"Exponential"}
+    tumours = scope["of_tumours"]
+    assert tumours["Exponential"][0] < tumours["Gamma"][0] - 1000
+    assert tumours["Exponential"][1] < tumours["Gamma"][1]
+    assert tumours["Exponential"][2] > tumours["Gamma"][2]
