@@ -12,13 +12,17 @@ from .core.families import Binomial as Binomial
 from .core.families import Categorical as Categorical
 from .core.families import Family as Family
 from .core.families import Histogram as Histogram
+from .core.families import Hurdle as Hurdle
 from .core.families import Likelihood as Likelihood
+from .core.families import LogitNormal as LogitNormal
+from .core.families import LogNormal as LogNormal
 from .core.families import Multinomial as Multinomial
 from .core.families import MultivariateNormal as MultivariateNormal
 from .core.families import Normal as Normal
 from .core.families import NormalKnownVariance as NormalKnownVariance
 from .core.families import NormalScores as NormalScores
 from .core.families import Poisson as Poisson
+from .core.families import Transformed as Transformed
 from .core.families import Views as Views
 from .core.fits._averaged import feature_inclusion as feature_inclusion
 from .core.fits._averaged import fit_averaged as fit_averaged

@@ -24,7 +24,7 @@ from bayesnb.compute.arrays._extras import needed_by
 from bayesnb.compute.arrays._placement import allow_promotion, fill_masked, leading_size, to_host
 from bayesnb.compute.arrays._typing import Array, FeatureNames, LabelsLike, Rows
 from bayesnb.compute.numerics._log_prob import logsumexp
-from bayesnb.core.families import Categorical, Histogram, MultivariateNormal
+from bayesnb.core.families import Categorical, Histogram, Mapped, MultivariateNormal
 from bayesnb.core.families._views import generative
 from bayesnb.core.fits._em import has_unlabelled
 from bayesnb.core.fits._nuts import HierarchicalDraws
@@ -282,6 +282,13 @@ def _(family: Any, site: str, columns: Sequence[Any]) -> Axes:
         return {"features": columns, "categories": range(max(sizes, default=1))}
     place = int(site.removeprefix("probs_"))
     return {f"categories_{place}": range(sizes[place])}
+
+
+@site_axes.register(Mapped)
+def _(family: Any, site: str, columns: Sequence[Any]) -> Axes:
+    if site == "at_probs":
+        return {"features": columns, "categories": [*("NaN" if a is None else a for a in family.at), "other"]}
+    return site_axes(family.parts[0], site, columns)
 
 
 @site_axes.register(MultivariateNormal)

@@ -19,7 +19,7 @@ from bayesnb.compute.arrays._compute import compute
 from bayesnb.compute.arrays._placement import Array, to_double
 from bayesnb.compute.arrays._typing import ArrayLike, Estimator, LabelsLike, Table
 from bayesnb.compute.numerics._dirichlet import log_multivariate_beta_ratio
-from bayesnb.core.families import Histogram, Likelihood, Multinomial, MultivariateNormal, Normal
+from bayesnb.core.families import Histogram, Likelihood, Mapped, Multinomial, MultivariateNormal, Normal
 from bayesnb.core.families._views import Views, generative
 from bayesnb.core.families.parts._bin_statistics import bin_mass, same_bins
 from bayesnb.core.families.parts._support import require_positive
@@ -174,13 +174,14 @@ def _require_same_rows(name: str, fit: Posterior, other_name: str, other: Poster
         a, b = map(vars, of_block)
         # sums of one name are comparable if they have one shape: means of Normal and of MultivariateNormal
         names = a.keys() if type(of_block[0]) is type(of_block[1]) else {"mean"} & a.keys() & b.keys()
-        names -= {"log_base", "edges", "atoms", "frame"}
+        names -= {"log_base", "edges", "atoms", "frame", "parts"}
         for bins, sums in (("edges", "counts"), ("frame", "weights")):
             if not same_bins(a.get(bins, 0), b.get(bins, 0)):
                 names -= {sums}
         pairs += [(a[key], b[key]) for key in names if np.shape(a[key]) == np.shape(b[key])]
         cells = [one.observed_cells for one in of_block]
-        if all(one is not None for one in cells) and np.shape(cells[0]) == np.shape(cells[1]):
+        known = all(one is not None for one in cells) and "parts" not in a | b  # a hurdle counts those with a density
+        if known and np.shape(cells[0]) == np.shape(cells[1]):
             pairs.append(tuple(cells))
     if not all(same_sums(a, b) for a, b in pairs):
         raise ValueError(
@@ -251,6 +252,12 @@ def _(family: Any, others: list[Any], statistics: Any, weight: Any, owner: str) 
     return float(learned.sum() - scipy.special.rel_entr(counts, counts.sum(axis=1, keepdims=True)).sum())
 
 
+@_cost_of_shares.register(Mapped)
+def _(family: Any, others: list[Any], statistics: Any, weight: Any, owner: str) -> float:
+    inner = [one.parts[0] if isinstance(one, Mapped) else one for one in others]
+    return _cost_of_shares(family.parts[0], inner, statistics.parts[0], weight, owner)
+
+
 def _log_precisions(precision: Any, weights: Mapping[str, Any]) -> float:
     total, given = 0.0, precision if isinstance(precision, Mapping) else dict.fromkeys(weights, precision)
     for b, weight in weights.items():
@@ -314,7 +321,16 @@ def _(family: Any) -> Array:
 
 is_continuous.register(Histogram, lambda _: True)
 is_continuous.register(Views, lambda _: True)
+is_continuous.register(Mapped, lambda family: is_continuous(family.parts[0]))
 is_continuous.register(Likelihood, lambda family: not family.support.is_discrete)
+
+
+density_share.register(Mapped, lambda family: density_share(family.parts[0]))
+
+
+@density_weight.register(Mapped)
+def _(family: Any, statistics: Any, num_rows: float) -> Array:
+    return density_weight(family.parts[0], statistics.parts[0], num_rows)
 
 
 @density_share.register(Histogram)

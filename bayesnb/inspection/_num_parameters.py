@@ -12,7 +12,7 @@ import numpy as np
 
 from bayesnb.compute.arrays._placement import known
 from bayesnb.compute.arrays._typing import LabelsLike, Rows
-from bayesnb.core.families import Binomial, Histogram, Multinomial, MultivariateNormal
+from bayesnb.core.families import Binomial, Histogram, Mapped, Multinomial, MultivariateNormal
 from bayesnb.core.families._views import generative
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.results._classifier import Classifier, PointEstimate, class_probs
@@ -131,6 +131,12 @@ def _(family: Any, num_columns: int) -> int | None:
 
 
 _free_parameters.register(Multinomial, lambda _, num_columns: (num_columns - 1, 0))
+
+
+@_free_parameters.register(Mapped)
+def _(family: Any, num_columns: int) -> tuple[int, int]:
+    per_class, shared = zip(*family.each(lambda part: _free_parameters(part, num_columns)), strict=True)
+    return sum(per_class), sum(shared)
 
 
 @_free_parameters.register(MultivariateNormal)

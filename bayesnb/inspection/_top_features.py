@@ -28,11 +28,13 @@ from bayesnb.core.families import (
     Binomial,
     Categorical,
     Histogram,
+    Hurdle,
     Multinomial,
     MultivariateNormal,
     Normal,
     NormalKnownVariance,
     Poisson,
+    Transformed,
     Views,
 )
 from bayesnb.core.families._base import Family, Params
@@ -260,6 +262,13 @@ def _(family: Any, params: Params, k: int, powers: Array) -> Array:
     return jnp.einsum("dg,gjd->jd", probs[k], terms[:, k, None] - terms)
 
 
+@divergence.register(Hurdle)
+def _(family: Any, params: Params, k: int) -> Array:
+    probs = params["at_probs"]
+    of_rest = divergence(family.parts[0], family.own(params)[0], k)
+    return _relative(probs, k).sum(axis=-1) + probs[k, :, -1] * of_rest
+
+
 def _centres(family: Any) -> Array:
     """The means of the bins, [D, G]."""
     return centres_of(jnp.asarray(family.edges[0]), jnp.asarray(family.atoms[0]))
@@ -280,6 +289,7 @@ divergence.register(MultivariateNormal, _of_vectors)
 divergence.register(Normal, _of_normals)
 divergence.register(NormalKnownVariance, _of_normals)
 divergence.register(Poisson, _of_counts)
+divergence.register(Transformed, lambda family, params, k: divergence(family.parts[0], params, k))
 
 _reference = jax.jit(NaiveBayes.reference)
 _divergence = jax.jit(lambda family, params, k, powers: raised_divergence(family, params, k, powers))

@@ -15,6 +15,11 @@ from bayesnb.core.families._categorical import Categorical as Categorical
 from bayesnb.core.families._histogram import Histogram as Histogram
 from bayesnb.core.families._hyperparameters import plates as plates
 from bayesnb.core.families._likelihood import Likelihood as Likelihood
+from bayesnb.core.families._mapped import Hurdle as Hurdle
+from bayesnb.core.families._mapped import LogitNormal as LogitNormal
+from bayesnb.core.families._mapped import LogNormal as LogNormal
+from bayesnb.core.families._mapped import Mapped as Mapped
+from bayesnb.core.families._mapped import Transformed as Transformed
 from bayesnb.core.families._multinomial import Multinomial as Multinomial
 from bayesnb.core.families._multivariate_normal import MultivariateNormal as MultivariateNormal
 from bayesnb.core.families._normal import Normal as Normal

@@ -26,7 +26,7 @@ from bayesnb.compute.arrays._placement import is_traced, known, on_host, with_au
 from bayesnb.compute.arrays._typing import ArrayLike, LabelsLike, Rows
 from bayesnb.compute.arrays._user_warnings import warn
 from bayesnb.compute.numerics._covariances import first_singular, variances
-from bayesnb.core.families import Likelihood, MultivariateNormal
+from bayesnb.core.families import Likelihood, Mapped, MultivariateNormal
 from bayesnb.core.families._likelihood import slopes_of
 from bayesnb.core.families.priors._normal_inverse_gamma import NormalStatistics
 from bayesnb.core.model._declarations import check_model_float32
@@ -270,6 +270,11 @@ def require_exact_integrals(fit: Posterior) -> None:
             "priors for some arguments, or leave the column to nb.Histogram"
         )
         raise ValueError(f"{sentence}: {why}")
+
+
+@check_mle.register(Mapped)
+def _(family: Any, params: Sites, statistics: Any, block: str) -> None:
+    family.each(lambda *one: check_mle(*one, block), family.own(params), statistics.parts)
 
 
 @check_mle.register(MultivariateNormal)

@@ -29,7 +29,7 @@ from bayesnb.compute.arrays._user_warnings import warn
 from bayesnb.compute.numerics._covariances import proper, variances
 from bayesnb.compute.numerics._log_prob import LogProb, logsumexp
 from bayesnb.compute.primitives.sums import Labels
-from bayesnb.core.families import Histogram
+from bayesnb.core.families import Histogram, Mapped
 from bayesnb.core.families._views import generative
 from bayesnb.core.fits._closed_form import fit_map, fit_mle, fit_posterior, require_fit
 from bayesnb.core.model._naive_bayes import NaiveBayes, Sites
@@ -229,6 +229,7 @@ def _has_discrete_sites(family: Any) -> bool:
 
 
 _has_discrete_sites.register(Histogram, lambda _: True)
+_has_discrete_sites.register(Mapped, lambda family: _has_discrete_sites(family.parts[0]))
 
 
 def has_unlabelled(y: Any) -> bool:

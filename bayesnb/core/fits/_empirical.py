@@ -27,6 +27,7 @@ from bayesnb.core.families import (
     Family,
     Histogram,
     Likelihood,
+    Mapped,
     MultivariateNormal,
     Normal,
     NormalKnownVariance,
@@ -198,6 +199,7 @@ _hyperparameter_names.register(NormalKnownVariance, lambda _: ["scale"])
 _hyperparameter_names.register(Histogram, lambda _: [])
 _hyperparameter_names.register(Views, lambda _: [])
 _hyperparameter_names.register(Likelihood, lambda _: [])
+_hyperparameter_names.register(Mapped, lambda family: _hyperparameter_names(family.parts[0]))
 
 
 @partial(jax.jit, static_argnames="by")

@@ -6,6 +6,7 @@ multiplies a prior by powers of its parameters: the density of functions of thes
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
@@ -15,6 +16,7 @@ from bayesnb.core.families import (
     Bernoulli,
     Binomial,
     Categorical,
+    Mapped,
     Multinomial,
     MultivariateNormal,
     Normal,
@@ -81,6 +83,19 @@ def _(family: Any, statistics: Any, params: Params) -> Params:
     loc = centre + (factor @ params["loc"][..., None])[..., 0]
     covariance = factor @ family.as_table(params["covariance"]) @ jnp.swapaxes(factor, -1, -2)
     return family.with_constants(loc, covariance)
+
+
+@centre.register(Mapped)
+def _(family: Any, statistics: Any) -> tuple[Any, Any]:
+    parts = [centre(part, own) for part, own in zip(family.parts, statistics.parts, strict=False)]
+    of_parts = (*(own for _, own in parts), *statistics.parts[len(parts) :])
+    return family._replace(parts=tuple(part for part, _ in parts)), replace(statistics, parts=of_parts)
+
+
+@restore.register(Mapped)
+def _(family: Any, statistics: Any, params: Params) -> Params:
+    restored: Params = family.join(family.each(restore, statistics.parts, family.own(params)))
+    return restored
 
 
 def tilt_model(model: Any) -> tuple[dict[str, Family], Hyperparameter]:

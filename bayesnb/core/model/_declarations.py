@@ -12,6 +12,7 @@ There is then no closed form; ``fit_nuts`` runs on the full program, whose likel
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import jax
@@ -191,8 +192,12 @@ def hyperpriors(model: Specification) -> dict[str, dist.Distribution]:
 
 def fill_hyperpriors(model: Model, values: Mapping[str, Array]) -> Model:
     """The model with values in place of its hyperpriors; pure JAX."""
+
+    def fill(block: str, path: Any, value: Any) -> Any:
+        return values[f"{block}_prior_{path[-1].name}"] if _is_distribution(value) else value
+
     families = {
-        block: family._replace(**{field: values[f"{block}_prior_{field}"] for field in _distributions(family)})
+        block: jax.tree_util.tree_map_with_path(partial(fill, block), family, is_leaf=_is_distribution)
         for block, family in model.families.items()
     }
     return model.with_hyperparameters(families, values.get("class_concentration", model.class_concentration))
@@ -209,5 +214,9 @@ def sample_hyperparameters(model: Specification, names: Mapping[str, str] | None
 
 
 def _distributions(family: Family) -> dict[str, Any]:
-    values, _ = jax.tree_util.tree_flatten_with_path(family, lambda value: isinstance(value, dist.Distribution))
-    return {path[-1].name: value for path, value in values if isinstance(value, dist.Distribution)}
+    values, _ = jax.tree_util.tree_flatten_with_path(family, _is_distribution)
+    return {path[-1].name: value for path, value in values if _is_distribution(value)}
+
+
+def _is_distribution(value: Any) -> bool:
+    return isinstance(value, dist.Distribution)

@@ -28,7 +28,7 @@ import numpyro.distributions as dist
 from numpyro import handlers
 
 from bayesnb.compute.arrays._placement import Array, at_once_unless_traced, promote_dtypes
-from bayesnb.core.families import NormalKnownVariance
+from bayesnb.core.families import Mapped, NormalKnownVariance
 from bayesnb.core.families._base import Params
 from bayesnb.core.model._declarations import fill_hyperpriors, hyperpriors, sample_hyperparameters
 from bayesnb.core.rows._checks import check_rows, count_rows
@@ -101,6 +101,12 @@ def params_of_rows(family: Any, params: Params, y: Array, draw: Array | None = N
 def _(family: Any, params: Params, y: Array, draw: Array | None = None) -> dict[str, Array]:
     variance = jnp.broadcast_to(family.variance, jnp.shape(params["loc"])[-2:])
     return {**params_of_rows.dispatch(object)(family, params, y, draw), "variance": variance[y]}
+
+
+@params_of_rows.register(Mapped)
+def _(family: Any, params: Params, y: Array, draw: Array | None = None) -> dict[str, Array]:
+    found: dict[str, Array] = family.join(family.each(lambda *one: params_of_rows(*one, y, draw), family.own(params)))
+    return found
 
 
 class _AnyClasses(dist.Distribution):

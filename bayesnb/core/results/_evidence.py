@@ -18,7 +18,7 @@ from bayesnb.compute.arrays._compute import compute
 from bayesnb.compute.arrays._placement import to_double
 from bayesnb.compute.arrays._typing import Array
 from bayesnb.compute.numerics import _dirichlet as dirichlet
-from bayesnb.core.families import Likelihood
+from bayesnb.core.families import Likelihood, Mapped
 from bayesnb.core.families._likelihood import errors_of
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.rows._sufficient_statistics import ModelStatistics
@@ -88,3 +88,6 @@ def quadrature_errors(family: Any) -> dict[str, Array]:
 def _(family: Any) -> dict[str, Array]:
     errors = compute(errors_of, family)
     return {name: errors[..., i] for i, name in enumerate(("lattice", "rim", "binning"))}
+
+
+quadrature_errors.register(Mapped, lambda family: quadrature_errors(family.parts[0]))

@@ -16,7 +16,7 @@ from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays import _memory as memory
 from bayesnb.compute.arrays._compute import compute
 from bayesnb.compute.arrays._placement import Array, allow_promotion, is_traced, on_host, to_host
-from bayesnb.core.families import MultivariateNormal, Normal
+from bayesnb.core.families import Mapped, MultivariateNormal, Normal
 from bayesnb.core.families._base import Params
 from bayesnb.core.families._multivariate_normal import sample_normals
 from bayesnb.core.model._generative_program import params_of_rows
@@ -77,6 +77,12 @@ def _(family: Any, block: str, params: Params, y: Array, draw: Array, total_coun
     # ``likelihood`` gives a constant column some width; generated cells are exactly the constant
     rows = family.observe(block, of_row, None, total_count)
     return jnp.where(of_row["variance"] == 0, of_row["loc"], rows)
+
+
+@sample_rows.register(Mapped)
+def _(family: Any, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
+    given = [f"{block}_{i}" for i in range(len(family.parts))], family.own(params)
+    return family.back(*family.each(lambda part, *own: sample_rows(part, *own, y, draw, total_count), *given))
 
 
 @sample_rows.register(MultivariateNormal)

@@ -38,6 +38,7 @@ from bayesnb.core.families import (
     Categorical,
     Histogram,
     Likelihood,
+    Mapped,
     Multinomial,
     MultivariateNormal,
     Normal,
@@ -46,6 +47,7 @@ from bayesnb.core.families import (
 from bayesnb.core.families._base import Family, Params
 from bayesnb.core.families._categorical import codes_of_one_hot
 from bayesnb.core.families._hyperparameters import values_of
+from bayesnb.core.families._mapped import whole
 from bayesnb.core.families._views import generative
 from bayesnb.core.families.parts._bin_statistics import same_bins
 from bayesnb.core.families.parts._support import WIDER, require_whole_rows, single
@@ -194,6 +196,11 @@ def _(family: Any, x: Array, block: str) -> None:
         check_squares(one, x, block)
 
 
+@check_squares.register(Mapped)
+def _(family: Any, x: Array, block: str) -> None:
+    family.each(lambda part, cells: check_squares(part, cells, block), family.cells(x))
+
+
 def only_support(family: Family, supports: tuple[Constraint, ...]) -> bool:
     """True if the family only checks that cells are in its support, which is one of these."""
     kind = type(family)
@@ -227,6 +234,9 @@ def _(family: Any, block: str) -> None:
         check_in_float32(one, block)
 
 
+check_in_float32.register(Mapped, lambda family, block: family.each(lambda part: check_in_float32(part, block)))
+
+
 def accepts(family: Family, statistics: Any) -> bool:
     """True if the statistics are of this family."""
     return isinstance(statistics, family.statistics_type) and _fit_family(family, statistics)
@@ -241,6 +251,7 @@ def _fit_family(family: Any, statistics: Any) -> bool:
 
 _fit_family.register(Categorical, lambda family, counted: counted.sizes == family.sizes_of(len(counted.sizes)))
 _fit_family.register(Likelihood, lambda family, counted: family.frame is None or same_bins(family.frame, counted.frame))
+_fit_family.register(Mapped, lambda family, counted: all(family.each(accepts, counted.parts)))
 _fit_family.register(Views, lambda family, counted: all(accepts(one, counted.of(one)) for one in family.fitted))
 
 
@@ -259,9 +270,10 @@ def match_statistics(families: Mapping[str, Family], num_classes: int | None, re
         )
     if num_classes not in (None, given.num_classes):
         raise ValueError(f"the model has {num_classes} classes, the statistics {given.num_classes}")
-    for name, family in families.items() if resolved else ():
+    parts = [(name, *part) for name, f in families.items() for part in whole(f, given.blocks[name])] if resolved else []
+    for name, family, counted in parts:
         own = generative(family)
-        ours, theirs = getattr(own, own.axes[0][0]), jax.tree.leaves(given.blocks[name])[0]
+        ours, theirs = getattr(own, own.axes[0][0]), jax.tree.leaves(counted)[0]
         if ours.shape != theirs.shape:
             raise ValueError(
                 f"block {name!r} has the shape {ours.shape} in the model and {theirs.shape} in the statistics"

@@ -22,7 +22,7 @@ from bayesnb.compute.arrays._compute import find_cpu_rows, read_as_numpy
 from bayesnb.compute.arrays._own_primitives import checked, refuse
 from bayesnb.compute.arrays._placement import Array, as_array, is_traced, on_host
 from bayesnb.compute.primitives.sums import Labels
-from bayesnb.core.families import Histogram, Likelihood, Views
+from bayesnb.core.families import Histogram, Likelihood, Mapped, Views
 from bayesnb.core.families._base import Family
 from bayesnb.core.families._open_categorical import OpenCategorical
 from bayesnb.core.rows import _arguments as arguments
@@ -265,5 +265,6 @@ def prepare(family: Any, x: Array, weight: Callable[[], Array | None]) -> Any:
 
 prepare.register(Histogram, lambda family, x, weight: family.prepare(x, weight))
 prepare.register(Views, lambda family, x, weight: family.map(lambda one: prepare(one, x, weight)))
+prepare.register(Mapped, lambda family, x, weight: family.map(lambda *one: prepare(*one, weight), family.cells(x)))
 prepare.register(Likelihood, lambda family, x, weight: family.prepare(x, weight))
 prepare.register(OpenCategorical, lambda family, x, weight: family.prepare(x, weight))

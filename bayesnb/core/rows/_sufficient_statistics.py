@@ -26,7 +26,7 @@ from bayesnb.compute.arrays._loops import merge_in_threads, row_blocks
 from bayesnb.compute.arrays._placement import is_traced, promote_dtypes, with_automatic_axes
 from bayesnb.compute.arrays._typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.compute.primitives.sums import PROVABLE, HostSums, Labels, class_sums
-from bayesnb.core.families import Histogram, Likelihood, Views
+from bayesnb.core.families import Histogram, Likelihood, Mapped, Views
 from bayesnb.core.families._base import Family
 from bayesnb.core.rows._arguments import check_model
 from bayesnb.core.rows._checks import (
@@ -286,5 +286,6 @@ def _(family: Any, statistics: Any) -> Any:
     return family._replace(edges=statistics.edges[:1], atoms=statistics.atoms[:1], found=found)
 
 
+_follow.register(Mapped, lambda family, statistics: family.map(_follow, statistics.parts))
 _follow.register(Likelihood, lambda family, statistics: family._replace(frame=statistics.frame[:1]))
 _follow.register(Views, lambda family, statistics: family.map(lambda one: _follow(one, statistics.of(one))))

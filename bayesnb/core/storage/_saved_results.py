@@ -20,8 +20,9 @@ from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._cells import LARGEST_CELL
 from bayesnb.compute.arrays._compute import compute
 from bayesnb.compute.arrays._placement import allow_promotion, to_double
-from bayesnb.core.families import Histogram, Normal, NormalScores, Views
+from bayesnb.core.families import Histogram, Mapped, Normal, NormalScores, Views
 from bayesnb.core.families._hyperparameters import values_of
+from bayesnb.core.families._mapped import LogSlopes
 from bayesnb.core.families.parts._support import require_axes, require_finite_numbers
 from bayesnb.core.fits._averaged import AveragedPosterior, update_both
 from bayesnb.core.fits._em import EMEstimate
@@ -38,7 +39,7 @@ from bayesnb.core.rows._checks import check_fit, match_statistics
 from bayesnb.core.rows._sufficient_statistics import ModelStatistics, same_sums
 from bayesnb.core.storage._kinds import no_result, rebuild, store
 
-store(NormalScores)(no_result)
+store(NormalScores, LogSlopes)(no_result)
 
 
 def kept_beside(result: Any) -> dict[str, Any]:
@@ -160,6 +161,11 @@ def _(family: Any, block: str, num_classes: int, num_columns: int) -> None:
 def _(family: Any, block: str, num_classes: int, num_columns: int) -> None:
     for one in family.fitted:
         _check_resolved(one, block, num_classes, num_columns)
+
+
+@_check_resolved.register(Mapped)
+def _(family: Any, block: str, num_classes: int, num_columns: int) -> None:
+    family.each(lambda part: _check_resolved(part, block, num_classes, num_columns))
 
 
 def _clip(value: np.ndarray[Any, Any], letters: str) -> np.ndarray[Any, Any]:

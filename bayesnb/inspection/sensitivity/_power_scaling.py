@@ -23,7 +23,16 @@ import jax.numpy as jnp
 from bayesnb.compute.arrays._placement import Array
 from bayesnb.compute.numerics import _dirichlet as dirichlet
 from bayesnb.compute.numerics._covariances import proper, variances
-from bayesnb.core.families import Bernoulli, Binomial, Categorical, Multinomial, Normal, NormalKnownVariance, Poisson
+from bayesnb.core.families import (
+    Bernoulli,
+    Binomial,
+    Categorical,
+    Mapped,
+    Multinomial,
+    Normal,
+    NormalKnownVariance,
+    Poisson,
+)
 from bayesnb.core.families._categorical import EndToEnd
 from bayesnb.core.families._multivariate_normal import MultivariateNormal
 
@@ -150,6 +159,9 @@ def _(family: Any, alpha: Array) -> Any:
     return family._replace(scale=family.scale / jnp.sqrt(alpha))
 
 
+scale_prior.register(Mapped, lambda family, alpha: family.map(lambda part: scale_prior(part, alpha)))
+
+
 def scale_count(count: Array, alpha: Array) -> Array:
     """The exponent of x^(count - 1) to the power alpha, as such a count."""
     return alpha * (count - 1.0) + 1.0
@@ -200,6 +212,9 @@ def _(family: Any) -> Marginals:
 @marginals.register(NormalKnownVariance)
 def _(family: Any) -> Marginals:
     return {"loc": (student, (jnp.full_like(family.loc, NORMAL), family.loc, family.scale))}
+
+
+marginals.register(Mapped, lambda family: family.join(family.each(marginals)))
 
 
 def _cumulate(steps: Array) -> Array:

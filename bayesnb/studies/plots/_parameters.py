@@ -20,10 +20,12 @@ from bayesnb.core.families import (
     Binomial,
     Categorical,
     Histogram,
+    Hurdle,
     Multinomial,
     MultivariateNormal,
     Normal,
     NormalKnownVariance,
+    Transformed,
 )
 from bayesnb.core.families._base import Params
 from bayesnb.core.families._views import generative
@@ -326,6 +328,21 @@ def _(family: Any, params: Params, column: int) -> dist.Distribution:
     covariance = jnp.asarray(params["covariance"])[..., column, column, None]
     variance = covariance[:, None] if family.shared else covariance
     return dist.Normal(jnp.asarray(params["loc"])[..., column, None], jnp.sqrt(variance))
+
+
+@cell_distribution.register(Transformed)
+def _(family: Any, params: Params, column: int) -> dist.Distribution:
+    return family.of_cells(cell_distribution(family.parts[0], params, column))
+
+
+@cell_densities.register(Hurdle)
+def _(family: Any, params: Params, column: int) -> tuple[Array, Array]:
+    own, of_values = family.own(params)
+    values, densities = cell_densities(family.parts[0], own, column)
+    probs, points = of_values["probs"][:, :, column], [a is not None for a in family.at]
+    values = np.append(values, np.array(family.at)[points].astype(float))
+    tables = jnp.concatenate([densities * probs[..., -1:], probs[..., :-1][..., np.array(points)]], axis=-1)
+    return np.sort(values), tables[..., np.argsort(values)]
 
 
 @cell_densities.register(Histogram)
