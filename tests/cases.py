@@ -67,6 +67,8 @@ def _families(rng: np.random.Generator) -> dict[str, nb.Family]:
         "likelihood": nb.Likelihood(
             dist.Gamma, concentration=dist.LogNormal(0.5, 0.8), frame=[[0.0, 1.0, -5.0, 0.16], [0.0, 1.0, -2.0, 0.18]]
         ),
+        "lognormal": nb.LogNormal(variance="shared"),
+        "hurdle": nb.Hurdle(nb.LogitNormal(strength=0.5), at=(1.0, 0.0), concentration=[0.5, 1.5, 2.5]),
         "informed": nb.Normal(loc=rng.normal(size=(K, 3)), strength=0.7, shape=2.5, rate=rng.uniform(0.5, 3, 3)),
     }
 
@@ -90,6 +92,11 @@ def _blocks(rng: np.random.Generator, y: np.ndarray) -> dict[str, np.ndarray]:
         "discriminant": _dependent(rng, shift),
         "likelihood": _missing(
             np.random.default_rng(9).gamma(2.0 + shift, 1.0, (N, 2)) * [1.0, 100.0], np.random.default_rng(9)
+        ),
+        "lognormal": _missing(np.random.default_rng(10).lognormal(0.4 * shift, 0.7, (N, 2)), np.random.default_rng(9)),
+        "hurdle": _missing(
+            np.clip(np.random.default_rng(11).normal(0.3 + 0.2 * shift, 0.3, (N, 2)), 0.0, 1.0),
+            np.random.default_rng(9),
         ),
         "informed": rng.normal(shift, 2.0, (N, 3)),
         "known": _missing(rng.normal(shift, 2.0, (N, 3)), rng),
@@ -134,6 +141,10 @@ NAMES = [
 
 
 MIXED = ["bernoulli", "ragged", "multinomial", "normal", "trials", "covariance"]
+
+
+MAPPED = ["lognormal", "hurdle"]
+"""Families of mapped cells, made of others."""
 
 
 TWINS = ("binomial", "categorical", "informed")

@@ -7,9 +7,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.special
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
+from bayesnb.core.families import Mapped
 from bayesnb.core.rows._checks import check_shapes
 from tests.cases import Case
 
@@ -65,6 +67,8 @@ def _rearranged(family: nb.Family, classes: np.ndarray, columns: np.ndarray) -> 
         parts = np.split(np.asarray(family.concentration)[classes], np.cumsum(sizes)[:-1], axis=1)
         return nb.Categorical(tuple(sizes[columns]), np.concatenate([parts[d] for d in columns], axis=1))
 
+    if isinstance(family, Mapped):
+        return family.map(lambda part: _rearranged(part, classes, columns))
     if isinstance(family, nb.Likelihood):
         tables = {name: np.asarray(getattr(family, name))[:, columns] for name, _ in family.axes}
         return family._replace(**tables | {"weights": tables["weights"][classes]})
@@ -113,7 +117,10 @@ def _completions(family: nb.Family, X: Any) -> tuple[Any, Any, np.ndarray]:
         ends = np.concatenate([[edges[0] - 40], edges[np.isfinite(edges)], [edges[0] + 40]])
         bounds = np.unique(np.concatenate([np.linspace(low, high, 10_001) for low, high in itertools.pairwise(ends)]))
         values, measure = 0.5 * (bounds[1:] + bounds[:-1]), np.diff(bounds)
-    elif isinstance(family, nb.Likelihood) or type(family).__name__ == "Exponential":
+    elif isinstance(family, nb.Hurdle):  # 0 and 1, and the shares between them
+        row, shares = np.nanmean(X, axis=0)[None], scipy.special.expit(np.linspace(-20, 20, 20_001))
+        values, measure = np.append(shares, family.at), np.append(np.gradient(shares), np.ones(len(family.at)))
+    elif isinstance(family, nb.Likelihood | nb.LogNormal) or type(family).__name__ == "Exponential":
         row, values = np.nanmean(X, axis=0)[None], np.exp(np.linspace(-20, 12, 20_001))
         measure = np.gradient(values)
     else:
