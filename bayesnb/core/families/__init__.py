@@ -4,6 +4,7 @@ A family knows the rows of one block and their classes, and nothing about models
 of your own needs it and ``Hyperparameter``, ``Statistics``, ``plates`` and ``pytree``.
 """
 
+from functools import partial
 from typing import Any
 
 from bayesnb.core.families._base import Family as Family
@@ -36,5 +37,14 @@ FAMILIES: dict[str, Any] = {
     "histogram": Histogram,
     "poisson": Poisson,
     "multinomial": Multinomial,
-}
+    **{
+        word: partial(Likelihood, name)
+        for word, name in {
+            "beta": "Beta", "cauchy": "Cauchy", "exponential": "Exponential", "gamma": "Gamma",
+            "geometric": "Geometric", "gumbel": "Gumbel", "inverse_gamma": "InverseGamma", "logistic": "Logistic",
+            "negative_binomial": "NegativeBinomial2", "von_mises": "VonMises", "weibull": "Weibull",
+        }.items()
+    },
+    "student": partial(Likelihood, "StudentT", df=4.0),
+}  # fmt: skip
 """The families by their names on the command line and in ``likelihoods``."""

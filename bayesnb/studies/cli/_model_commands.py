@@ -45,8 +45,9 @@ FIT_METHODS = ("default", "posterior", "map", "mle", "nuts", "empirical", "avera
 )  # fmt: skip
 @click.option("--no-temper", is_flag=True, help="Numbers are Normal, and no powers are learned: the exact posterior.")
 @override_option(
-    "bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial", "words", "character n-grams"
-)
+    "bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial", "words", "character n-grams",
+    others=", or by a distribution such as gamma, weibull, beta or student",
+)  # fmt: skip
 @seed_option
 @reading_options
 @report_errors

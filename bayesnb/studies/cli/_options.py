@@ -70,19 +70,19 @@ def report_errors(command: Callable[..., None]) -> Callable[..., None]:
 target_option = click.option("--target", metavar="COLUMN", help="The column of classes.  [default: the last column]")
 
 
-def override_option(*kinds: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """The option `--as COLUMN=KIND` for these kinds; the column's name may contain an equals sign."""
+def override_option(*kinds: str, others: str = "") -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The option `--as COLUMN=KIND` for these kinds; with ``others`` for any. The column's name may contain a `=`."""
 
     def parse(given: str) -> tuple[str, str]:
         column, equals, kind = given.rpartition("=")
-        if not equals or kind not in (*kinds, "skip"):
+        if not equals or not (others or kind in (*kinds, "skip")):
             raise click.BadParameter(f"'{given}' is not COLUMN=KIND with KIND one of {', '.join(kinds)}, skip")
         return column, kind
 
     return click.option(
         "--as", "overrides", type=parse, multiple=True, metavar="COLUMN=KIND",
-        help=f"Treat a column as {', '.join(kinds[:-1])} or {kinds[-1]}, or skip it; may be repeated. COLUMN may be a "
-        "pattern such as 'pixel_*'.",
+        help=f"Treat a column as {', '.join(kinds[:-1])} or {kinds[-1]}{others}, or skip it; may be repeated. COLUMN "
+        "may be a pattern such as 'pixel_*'.",
     )  # fmt: skip
 
 

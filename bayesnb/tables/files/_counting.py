@@ -41,7 +41,8 @@ def stream(
 
     They equal those of ``sufficient_statistics`` on all rows at once, in float64. In files, null features are missing,
     and folder names such as ``year=2020`` become columns.
-    A Histogram without edges takes those of the first 10,000 rows, whatever the blocks: let them be in no order.
+    A Histogram or a Likelihood without bins takes those of the first 10,000 rows, whatever the blocks: let them be in
+    no order.
 
     Args:
         model: The model, for its blocks; its hyperparameters do not matter.
@@ -131,8 +132,9 @@ def _name_classes(total: Any, classes: list[Any] | None, num_classes: int) -> An
 def _find_edges(
     model: Specification, blocks: Iterator[RowBlock], num_classes: int
 ) -> tuple[Specification, Iterator[RowBlock]]:
-    """The model, with edges of bins from the first rows where a Histogram has none, and all the blocks."""
-    if not any(getattr(generative(family), "edges", ()) is None for family in model.families.values()):
+    """The model, with bins from the first rows where a Histogram or a Likelihood has none, and all the blocks."""
+    bins = (getattr(generative(one), name, ()) for one in model.families.values() for name in ("edges", "frame"))
+    if not any(own is None for own in bins):
         return model, blocks
     first: list[RowBlock] = []
     while sum(len(block.y) for block in first) < limits.EDGE_ROWS and (block := next(blocks, None)) is not None:

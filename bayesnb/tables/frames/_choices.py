@@ -5,13 +5,14 @@ from __future__ import annotations
 import fnmatch
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from bayesnb.core.families import Family
+from bayesnb.core.families import FAMILIES, Family
 from bayesnb.core.families._views import require_no_view
-from bayesnb.tables.frames._columns import BLOCKS, KINDS, SKIP, SPARSE
+from bayesnb.tables.frames._columns import BLOCKS, KINDS, SKIP, SPARSE, title_of
 from bayesnb.tables.frames._values import DataError, closest
 from bayesnb.tables.frames._words import WORDS, vectorizer_of
 
@@ -37,7 +38,7 @@ def choose_kinds(likelihoods: Any, names: Sequence[Any]) -> Chosen:
         return {name: _check_kind(kind) for name, kind in found.items()}
     if not isinstance(likelihoods, Sequence):
         raise DataError(
-            f"likelihoods must be '{AUTO}', one of {', '.join((*KINDS, *WORDS))}, a list of them, one per column, a "
+            f"likelihoods must be '{AUTO}', one of {', '.join((*FAMILIES, *WORDS))}, a list of them, one per column, a "
             f"dict of them by column, or a family, got {likelihoods!r}"
         )
     if len(likelihoods) != len(names):
@@ -51,11 +52,17 @@ def _check_kind(kind: Any) -> Any:
     if isinstance(kind, Family) or vectorizer_of(kind) is not None:
         return kind
     require_no_view(kind)
-    known = (*KINDS, *WORDS, SKIP)
+    known = (*FAMILIES, *WORDS, SKIP)
     if not isinstance(kind, str) or kind not in known:
         hint = closest(kind, known) if isinstance(kind, str) else ""
         raise DataError(f"{kind!r} is not a likelihood of a column: expected one of {', '.join(known)}{hint}")
-    return kind
+    return _family_of(kind) if kind in FAMILIES and kind not in KINDS else kind
+
+
+@lru_cache
+def _family_of(word: str) -> Family:
+    """The family of a word, one object for all of its columns, so that they form one block."""
+    return FAMILIES[word]()
 
 
 def expand(wanted: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
@@ -136,9 +143,9 @@ def name_own_blocks(kinds: Mapping[str, Any]) -> dict[str, str]:
 
 
 def name_families(kinds: Mapping[Any, Any]) -> dict[int, str]:
-    """A name for each family by its id: its type, numbered from the second of a type on."""
-    types = {id(kind): type(kind).__name__ for kind in kinds.values() if isinstance(kind, Family)}
-    return dict(zip(types, number_repeated(types.values(), BLOCKS.values()), strict=True))
+    """A name for each family by its id: its title, numbered from the second with a title on."""
+    titles = {id(kind): title_of(kind) for kind in kinds.values() if isinstance(kind, Family)}
+    return dict(zip(titles, number_repeated(titles.values(), BLOCKS.values()), strict=True))
 
 
 def number_repeated(names: Iterable[str], taken: Iterable[str] = ()) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, singledispatch
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -17,7 +17,8 @@ import numpy as np
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._cells import LARGEST_CELL
 from bayesnb.compute.arrays._user_warnings import warn
-from bayesnb.core.families import Family
+from bayesnb.core.families import Family, Likelihood
+from bayesnb.core.families.parts._support import words_of
 from bayesnb.tables.frames import _series as series
 from bayesnb.tables.frames._texts import DATES, Lookup, as_texts, encoded, factorise
 from bayesnb.tables.frames._values import (
@@ -57,6 +58,15 @@ MISSING = "missing"
 
 CODED: tuple[Kind, ...] = ("bernoulli", "categorical", "missing")
 """The kinds whose cells are codes of the column's values."""
+
+
+@singledispatch
+def title_of(family: Any) -> str:
+    """The name of a family's likelihood."""
+    return type(family).__name__
+
+
+title_of.register(Likelihood, lambda family: family.density.title)
 
 
 @dataclass(frozen=True)
@@ -101,7 +111,7 @@ class Column:
     @property
     def likelihood(self) -> str:
         """The name of the column's likelihood."""
-        return self.kind if self.family is None else type(self.family).__name__
+        return self.kind if self.family is None else title_of(self.family)
 
     @property
     def missing_code(self) -> float:
@@ -273,6 +283,14 @@ class Column:
             (cells < 0).any() or (self.kind == "poisson" and (cells % 1 > 0).any())
         ):
             raise DataError(f"column '{self.name}' is {self.kind}, so its cells are counts 0, 1, 2, ... or missing")
+        elif self.family is not None and not self.family.support.event_dim:
+            outside = cells[~(np.isnan(cells) | self.family.support(cells))]
+            if outside.size:
+                _, allowed, advice = words_of(self.family.support)
+                raise DataError(
+                    f"column '{self.name}' cannot be {self.likelihood}: a cell is {allowed} or missing, got "
+                    f"{outside[0]:g}{'; ' * bool(advice)}{advice}"
+                )
         return cells
 
     def join(self, other: Self) -> Self:

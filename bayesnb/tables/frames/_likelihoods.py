@@ -226,6 +226,8 @@ def describe_column(column: Summary, chosen: Kind | Family, own_block: str = "",
         raise DataError(f"column '{name}' holds {value:g} {place}, which is too large to be squared")
     if kind in ("poisson", "multinomial") and span and (span[0] < 0 or not (column.whole or kind == "multinomial")):
         raise DataError(f"column '{name}' cannot be {kind}: its cells are not all counts 0, 1, 2, ...")
+    if kind == "own":
+        found.check(np.array(span))
     return found
 
 

@@ -21,7 +21,7 @@ from bayesnb.core.families import FAMILIES, Family
 from bayesnb.core.families._open_categorical import count_codes
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.rows._sufficient_statistics import ModelStatistics, sufficient_statistics
-from bayesnb.tables.frames._columns import BLOCKS, MISSING, SKIP, SPARSE, Column, Kind
+from bayesnb.tables.frames._columns import BLOCKS, MISSING, SKIP, SPARSE, Column, Kind, title_of
 from bayesnb.tables.frames._plain_rows import PlainRows
 from bayesnb.tables.frames._series import Array, DataError, Frame, closest, label, listing
 from bayesnb.tables.frames._values import READING, Reading, near_names
@@ -72,7 +72,7 @@ class Schema:
     def kinds(self) -> list[str]:
         """The name of each column's likelihood, or `skip`."""
         if self.family is not None:
-            return [type(self.family).__name__] * len(self.columns)
+            return [title_of(self.family)] * len(self.columns)
         return [column.likelihood for column in self.each]
 
     @property

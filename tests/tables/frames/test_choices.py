@@ -1,15 +1,19 @@
-"""Columns that are stored as categories: ordered ones, and ones of numbers, flags and dates, in every library."""
+"""Likelihoods by their words; and columns that are stored as categories, in every library."""
 
 import numpy as np
+import numpyro.distributions as dist
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from click.testing import CliRunner
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.studies.cli import main
+from bayesnb.tables.frames import _choices as choices
+from bayesnb.tables.frames._columns import KINDS
 
 N = 24
 Y = np.arange(N) % 2
@@ -115,3 +119,98 @@ def test_a_model_of_texts_that_are_numbers_takes_categories_of_numbers(form):
     texts = pd.DataFrame({"c": [str(cell) for cell in CELLS["whole"]], "size": SIZE})
     clf = nb.NaiveBayesClassifier(temper=False).fit(texts, Y)  # as in files of earlier versions
     assert_array_equal(clf.predict_proba(FORMS[form](CELLS["whole"])), clf.predict_proba(texts))
+
+
+WAITS = np.random.default_rng(3).gamma(2.0, 1.0 + Y).round(3)
+FRAME = pd.DataFrame({"wait": WAITS, "pause": WAITS[::-1], "size": SIZE})
+
+
+def test_a_word_is_a_likelihood_at_every_door(tmp_path):
+    words = {"wait": "gamma", "pause": "gamma", "size": "normal"}
+    clf = nb.NaiveBayesClassifier(words, method="posterior").fit(FRAME, Y)
+    assert clf.likelihoods_ == {"wait": "Gamma", "pause": "Gamma", "size": "normal"}
+    model = nb.NaiveBayes({"gamma": nb.Likelihood(dist.Gamma), "numeric": nb.Normal()})
+    X = {"gamma": FRAME[["wait", "pause"]].to_numpy(), "numeric": SIZE[:, None]}
+    expected = nb.fit_posterior(model, X, Y).predict_proba(X)
+    assert_allclose(clf.predict_proba(FRAME), expected, rtol=1e-9)
+
+    nb.save(clf, tmp_path / "model")
+    assert_array_equal(nb.load(tmp_path / "model").predict_proba(FRAME), clf.predict_proba(FRAME))
+    family = nb.Likelihood(dist.Gamma)
+    others = [nb.NaiveBayesClassifier({**words, "wait": family, "pause": family}, method="posterior").fit(FRAME, Y)]
+    others += [nb.NaiveBayesClassifier([*words.values()], method="posterior").fit(FRAME.to_numpy(), Y)]
+    by_position = {range(2): "gamma", 2: "normal"}
+    others += [nb.NaiveBayesClassifier(by_position, method="posterior").fit(FRAME.to_numpy(), Y)]
+    table = FRAME.assign(y=Y)
+    others += [nb.fit_table(table, "y", words, method="posterior")]
+    schema = nb.describe_table(table, "y", words)
+    schema = type(schema).from_bytes(schema.to_bytes())
+    counted = nb.merge(schema.count(table[:10]), schema.count(table[10:]))
+    others += [nb.fit_table(schema, statistics=counted, method="posterior")]
+    for other in others:
+        rows = FRAME if hasattr(other, "feature_names_in_") else FRAME.to_numpy()
+        assert_allclose(other.predict_proba(rows), expected, rtol=1e-9)
+
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    command = ["fit", str(tmp_path / "rows.csv"), "--target", "y", "--method", "posterior", "--save"]
+    options = [part for name, word in words.items() for part in ("--as", f"{name}={word}")]
+    ran = CliRunner().invoke(main, [*command, str(tmp_path / "cli"), *options])
+    assert ran.exit_code == 0, ran.output
+    assert_allclose(nb.load(tmp_path / "cli").predict_proba(FRAME), expected, rtol=1e-9)
+
+
+def test_batches_of_a_word_are_the_fit_of_all_rows_under_its_bins():
+    rows = FRAME[["wait", "pause"]].iloc[
+        np.argsort(WAITS)[np.r_[0, N - 1, 1 : N - 1]]
+    ]  # bins are those of the first batch
+    y = Y[rows.index]
+    parts = nb.NaiveBayesClassifier({"*": "gamma"}, method="posterior", keep_rows=False)
+    parts.partial_fit(rows[:20], y[:20], classes=[0, 1]).partial_fit(rows[20:], y[20:])
+    whole = nb.NaiveBayesClassifier({"*": "gamma"}, method="posterior").fit(rows, y)
+    assert_allclose(parts.predict_proba(rows), whole.predict_proba(rows), rtol=2e-2)
+
+
+@pytest.mark.parametrize("word", [word for word in choices.FAMILIES if word not in KINDS])
+def test_each_word_is_a_family(word):
+    family = choices.FAMILIES[word]()
+    x = np.array([[1.0, 2.0, 3.0]] * 2).T if family.support.is_discrete else np.array([[0.2, 0.5, 0.7]] * 2).T
+    clf = nb.NaiveBayesClassifier(word, method="mle")
+    assert family.support(x).all()
+    assert choices.choose_kinds(word, ["a", "b"])["a"] is choices.choose_kinds({"*": word}, ["a", "b"])["b"]
+    assert clf.get_params()["likelihoods"] == word
+
+
+def test_what_a_word_cannot_take_names_the_column(tmp_path):
+    bad = FRAME.assign(wait=np.r_[-1.0, WAITS[1:]])
+    clf = nb.NaiveBayesClassifier({"wait": "gamma"}, method="posterior")
+    sentence = r"column 'wait' cannot be Gamma: a cell is a number above 0 or missing, got -1; .*nb\.Hurdle"
+    with pytest.raises(ValueError, match=sentence):
+        clf.fit(bad, Y)
+    fitted = clf.fit(FRAME, Y)
+    for refused in (
+        lambda: fitted.predict_proba(bad),
+        lambda: fitted.predict_proba({"wait": -1.0, "pause": 1.0, "size": 1.0}),
+        lambda: clf.partial_fit(bad, Y),
+        lambda: nb.fit_table(bad.assign(y=Y), "y", {"wait": "gamma"}, method="posterior"),
+        lambda: nb.fit_table(bad.assign(y=Y), "y", {"wait": nb.Likelihood(dist.Gamma)}, method="posterior"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            refused()
+    with pytest.raises(ValueError, match="column 'size' cannot be Beta: a cell is a number between 0 and 1 or missing"):
+        nb.NaiveBayesClassifier({"size": "beta"}, method="posterior").fit(FRAME.assign(size=SIZE + 1), Y)
+    with pytest.raises(ValueError, match="column 'size' cannot be NegativeBinomial2: a cell is a count"):
+        nb.NaiveBayesClassifier({"size": "negative_binomial"}, method="posterior").fit(FRAME, Y)
+    with pytest.raises(ValueError, match="column 'wait' cannot be Poisson: a cell is a count"):
+        nb.NaiveBayesClassifier({"wait": nb.Poisson()}, method="posterior").fit(FRAME, Y)
+    for odd, words in {
+        "gama": "did you mean 'gamma'",
+        "wibble": "expected one of bernoulli, .*student.*, skip",
+    }.items():
+        with pytest.raises(ValueError, match=f"'{odd}' is not a likelihood of a column: .*{words}"):
+            nb.NaiveBayesClassifier({"wait": odd}).fit(FRAME, Y)
+    FRAME.assign(y=Y).to_csv(tmp_path / "rows.csv", index=False)
+    ran = CliRunner().invoke(
+        main, ["fit", str(tmp_path / "rows.csv"), "--as", "wait=gama", "--save", str(tmp_path / "m")]
+    )
+    assert ran.exit_code
+    assert "did you mean 'gamma'" in ran.output

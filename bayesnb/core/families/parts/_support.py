@@ -157,8 +157,15 @@ SUPPORTS = (
     (constraints.boolean, 2, "0, 1", "recode the column, or use Categorical or Normal"),
     (constraints.nonnegative_integer, np.inf, "a count 0, 1, 2, ...", "use Normal for measurements"),
     (constraints.nonnegative, np.inf, "a number, 0 or more,", ""),
+    (constraints.positive, 0, "a number above 0", "give zeros to nb.Hurdle(..., at=0.0)"),
+    (constraints.unit_interval, 0, "a number between 0 and 1", ""),
 )
 """Supports: the codes 0, 1, ... below this number are inside, a cell is this, and otherwise the advice is this."""
+
+
+def words_of(support: Constraint) -> tuple[float, str, str]:
+    """The number of codes, what a cell is, and the advice."""
+    return next((row[1:] for row in SUPPORTS if row[0] is support), (0, f"a finite number in {support}", ""))
 
 
 def require_support(x: Any, support: Constraint, block: str, family: str) -> None:
@@ -166,8 +173,7 @@ def require_support(x: Any, support: Constraint, block: str, family: str) -> Non
     if support is constraints.real:
         require_squarable(x, block, family)
         return
-    found = (row[1:] for row in SUPPORTS if row[0] is support)
-    num_codes, allowed, advice = next(found, (0, f"a finite number in {support}", ""))
+    num_codes, allowed, advice = words_of(support)
     if (x.dtype == bool and num_codes) or all_codes(stored_cells(x), num_codes):
         return
 
