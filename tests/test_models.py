@@ -6,10 +6,10 @@ import pytest
 from numpy.testing import assert_allclose
 from numpyro.infer.util import compute_log_probs
 
-from tests.written_programs import PARAMS, POINTS, PROGRAMS, QUADRATURE, ROWS_OF, SAME, K, Y, simplices
+from tests.written_programs import OTHERS, PARAMS, POINTS, PROGRAMS, ROWS_OF, SAME, K, Y, simplices
 
 QUICK = ("multinomial",)
-PROBLEMS = [pytest.param(*one, marks=() if one[0] in QUICK else pytest.mark.slow) for one in SAME + QUADRATURE]
+PROBLEMS = [pytest.param(*one, marks=() if one[0] in QUICK else pytest.mark.slow) for one in SAME + OTHERS]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from models import (
     categorical,
     gamma,
     histogram,
+    log_normal,
     mixed,
     multinomial,
     multivariate_normal,
@@ -66,6 +67,7 @@ PROGRAMS = {
     "histogram": (histogram.model, (REALS, Y, K)),
     "multivariate_normal": (multivariate_normal.model, (REALS, Y, K)),
     "shared_covariance": (multivariate_normal.model, (REALS, Y, K)),
+    "log_normal": (log_normal.model, (WAITS, Y, K)),
     "gamma": (gamma.model, (WAITS, Y, K)),
     "student_t": (student_t.model, (REALS, Y, K)),
     "zero_inflated": (zero_inflated.model, (ZEROS, Y, K)),
@@ -84,6 +86,7 @@ ROWS_OF = {
     "histogram": REALS,
     "multivariate_normal": REALS,
     "shared_covariance": REALS,
+    "log_normal": WAITS,
     "gamma": WAITS,
     "student_t": REALS,
     "zero_inflated": ZEROS,
@@ -97,6 +100,7 @@ PARAMS = {
     "multinomial": {"x_probs": simplices(K, 5)},
     "poisson": {"x_rate": RANDOM.gamma(2.0, 2.0, (POINTS, K, 5))},
     "normal": normal_sites("x"),
+    "log_normal": normal_sites("x"),
     "histogram": {
         "x_probs": simplices(K, 3, 4),
         "x_cuts": RANDOM.integers(0, 2, (POINTS, 3, 3)),
@@ -146,7 +150,8 @@ SAME = [  # program, its hyperparameters, and the model that we compose
     ("shared_covariance", {"shared": True, **NIW}, nb.NaiveBayes(nb.MultivariateNormal("shared", **NIW))),
     ("mixed", NIG, nb.NaiveBayes(BLOCKS)),
 ]
-QUADRATURE = [  # the same for programs whose posterior is summed over a lattice
+OTHERS = [  # the same for programs of mapped cells, or whose posterior is summed over a lattice
+    ("log_normal", NIG, nb.NaiveBayes(nb.LogNormal(**NIG))),
     (
         "gamma",
         {"scale": 2.0},

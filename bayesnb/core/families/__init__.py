@@ -45,6 +45,8 @@ FAMILIES: dict[str, Any] = {
             "negative_binomial": "NegativeBinomial2", "von_mises": "VonMises", "weibull": "Weibull",
         }.items()
     },
+    "lognormal": LogNormal,
+    "logit_normal": LogitNormal,
     "student": partial(Likelihood, "StudentT", df=4.0),
 }  # fmt: skip
 """The families by their names on the command line and in ``likelihoods``."""
