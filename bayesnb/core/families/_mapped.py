@@ -25,7 +25,7 @@ from bayesnb.core.families._categorical import Categorical
 from bayesnb.core.families._hyperparameters import plates
 from bayesnb.core.families._normal import Normal
 from bayesnb.core.families._views import Views
-from bayesnb.core.families.parts._mapped_cells import MAPS, HurdleCells, MappedCells, find, place
+from bayesnb.core.families.parts._mapped_cells import MAPS, HurdleCells, MappedCells, OrValues, find, place
 from bayesnb.core.families.parts._statistics import Statistics
 from bayesnb.core.families.parts._support import require_cells, require_choice
 
@@ -454,7 +454,7 @@ class Hurdle(Mapped):
 
     @property
     def support(self) -> Any:  # type: ignore[override]
-        return self.parts[0].support
+        return OrValues(self.parts[0].support, self.at)
 
     def seen(self, x: Array) -> Array | None:
         return None if None in self.at else super().seen(x)

@@ -214,3 +214,23 @@ def test_what_a_word_cannot_take_names_the_column(tmp_path):
     )
     assert ran.exit_code
     assert "did you mean 'gamma'" in ran.output
+
+
+def test_values_of_their_own_are_cells_of_a_hurdle(tmp_path):
+    rows = FRAME[["wait"]].assign(wait=np.where(np.arange(len(Y)) % 4 == 0, 0.0, WAITS))
+    hurdle = {"wait": nb.Hurdle(nb.LogNormal(), at=0.0)}
+    clf = nb.NaiveBayesClassifier(hurdle, method="posterior").fit(rows, Y)
+    by_hand = nb.fit_posterior(
+        nb.NaiveBayes({"zero": nb.Bernoulli(), "rest": nb.LogNormal()}),
+        {"zero": rows[["wait"]] == 0, "rest": rows[["wait"]].where(rows[["wait"]] > 0).to_numpy()},
+        Y,
+    )
+    expected = by_hand.predict_proba({"zero": np.array([[1.0], [0.0]]), "rest": np.array([[np.nan], [3.0]])})
+    assert_allclose(clf.predict_proba(pd.DataFrame({"wait": [0.0, 3.0]})), expected, rtol=1e-6)
+    with pytest.raises(ValueError, match="column 'wait' cannot be Hurdle: a cell is a number above 0, 0 or missing"):
+        clf.predict_proba({"wait": -1.0})
+    rows.assign(y=Y).to_csv(tmp_path / "rows.csv", index=False)
+    of_file = nb.fit_table(tmp_path / "rows.csv", "y", hurdle, method="posterior")
+    nb.save(of_file, tmp_path / "model")
+    again = nb.load(tmp_path / "model").predict_proba(pd.DataFrame({"wait": [0.0, 3.0]}))
+    assert_allclose(again, expected, rtol=1e-6)

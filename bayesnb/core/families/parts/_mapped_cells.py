@@ -16,6 +16,7 @@ from numpyro.distributions.constraints import Constraint
 
 from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays._placement import Array
+from bayesnb.core.families.parts._support import words_of
 
 
 class Map(NamedTuple):
@@ -96,6 +97,23 @@ class MappedCells(dist.Distribution):
 
     mean = property(lambda self: self._moments()[0])
     variance = property(lambda self: self._moments()[1])
+
+
+class OrValues(Constraint):
+    """The numbers of another support, or one of the values ``at``, where None is NaN."""
+
+    def __init__(self, base: Constraint, at: tuple[float | None, ...]) -> None:
+        self.base, self.at, self.is_discrete = base, at, base.is_discrete
+
+    def __call__(self, x: Array) -> Array:
+        """True for cells inside."""
+        return self.base(x) | (find(x, self.at) < len(self.at))
+
+    @property
+    def words(self) -> str:
+        """What a cell is."""
+        values = ", ".join("NaN" if a is None else f"{a:g}" for a in self.at)
+        return f"{words_of(self.base)[1]}, {values}"
 
 
 class HurdleCells(dist.Distribution):

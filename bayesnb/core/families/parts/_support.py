@@ -165,7 +165,8 @@ SUPPORTS = (
 
 def words_of(support: Constraint) -> tuple[float, str, str]:
     """The number of codes, what a cell is, and the advice."""
-    return next((row[1:] for row in SUPPORTS if row[0] is support), (0, f"a finite number in {support}", ""))
+    own = getattr(support, "words", f"a finite number in {support}")
+    return next((row[1:] for row in SUPPORTS if row[0] is support), (0, own, ""))
 
 
 def require_support(x: Any, support: Constraint, block: str, family: str) -> None:
