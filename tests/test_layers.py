@@ -32,7 +32,7 @@ WINGS = {
 """Each with the others that it may import from."""
 
 LINES = {
-    "studies": 6920, "tables": 10220, "inspection": 3240, "learned": 3590, "recognition": 2490, "core": 14720,
+    "studies": 6920, "tables": 10220, "inspection": 3240, "learned": 3590, "recognition": 2490, "core": 14970,
     "compute": 5780,
 }  # fmt: skip
 """The most lines of each wing."""

@@ -286,8 +286,8 @@ def _(family: Any, site: str, columns: Sequence[Any]) -> Axes:
 
 @site_axes.register(Mapped)
 def _(family: Any, site: str, columns: Sequence[Any]) -> Axes:
-    if site == "at_probs":
-        return {"features": columns, "categories": [*("NaN" if a is None else a for a in family.at), "other"]}
+    if site == "atoms":
+        return {"features": columns, "categories": family.value_names}
     return site_axes(family.parts[0], site, columns)
 
 

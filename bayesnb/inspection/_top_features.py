@@ -264,9 +264,8 @@ def _(family: Any, params: Params, k: int, powers: Array) -> Array:
 
 @divergence.register(Hurdle)
 def _(family: Any, params: Params, k: int) -> Array:
-    probs = params["at_probs"]
-    of_rest = divergence(family.parts[0], family.own(params)[0], k)
-    return _relative(probs, k).sum(axis=-1) + probs[k, :, -1] * of_rest
+    probs, (own, _) = params["atoms"], family.own(params)
+    return _relative(probs, k).sum(axis=-1) + probs[k, :, -1][None] * divergence(family.parts[0], own, k)
 
 
 def _centres(family: Any) -> Array:

@@ -102,6 +102,12 @@ def from_bcoo(x: Any) -> Any:
     return scipy.sparse.coo_array((data, (row, column)), shape=x.shape)
 
 
+def fill_unused(x: Array, used: Array) -> Array:
+    """JAX rows with the cells of a row that is used in those that are not; 0 if none is."""
+    cells = jnp.where(used.any(), x[used.argmax()], jnp.zeros((), x.dtype)) if x.shape[0] else 0
+    return jnp.where(used[:, None], x, cells)
+
+
 def part_of(x: Any, rows: slice, order: Literal["C", "K"] = "C") -> Any:
     """The rows of a slice: a view of ``x`` if they are contiguous in memory, else a copy.
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpyro.distributions.constraints import Constraint
 
 from bayesnb.compute.arrays import _limits as limits
-from bayesnb.compute.arrays._cells import bytes_per_row, from_bcoo, is_sparse, observed, part_of, rows_of
+from bayesnb.compute.arrays._cells import bytes_per_row, fill_unused, from_bcoo, is_sparse, observed, part_of, rows_of
 from bayesnb.compute.arrays._loops import in_threads, require_jax, row_blocks
 from bayesnb.compute.arrays._memory import require_computed
 from bayesnb.compute.arrays._own_primitives import checked, refuse
@@ -144,8 +144,7 @@ def check_cells(family: Family, name: str, fit: bool, x: Array, weight: Array | 
     """As ``check_values`` for one block of rows, inside a thread or a trace."""
     cells = x
     if weight is not None:
-        some = (weight > 0).reshape(x.shape[0], -1).any(axis=1, keepdims=True)
-        cells = jnp.where(some, x, jnp.zeros((), x.dtype))
+        cells = fill_unused(x, (weight > 0).reshape(x.shape[0], -1).any(axis=1))
     family.check(cells, name)
     if fit:
         check_fit(family, cells, name)

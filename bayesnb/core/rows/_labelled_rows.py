@@ -17,7 +17,7 @@ import numpy as np
 
 from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays import _limits as limits
-from bayesnb.compute.arrays._cells import stack_rows
+from bayesnb.compute.arrays._cells import fill_unused, stack_rows
 from bayesnb.compute.arrays._compute import find_cpu_rows, read_as_numpy
 from bayesnb.compute.arrays._own_primitives import checked, refuse
 from bayesnb.compute.arrays._placement import Array, as_array, is_traced, on_host
@@ -100,7 +100,7 @@ class LabelledRows:
         return replace(self, arrays=arrays, labels=labels)
 
     def drop_unused(self) -> Self:
-        """The rows of positive weight; on a device all rows, with cells of 0 in the others."""
+        """The rows of positive weight; on a device all rows, with the cells of one of these in the others."""
         if (self.labels.weight is None and not self.labels.soft) or is_traced(self.arrays, self.labels):
             return self
         with jax.core.eval_context():
@@ -110,8 +110,7 @@ class LabelledRows:
         if self.on_host:
             return self.select(positive)
         # rows on a device stay where they are
-        column = positive[:, None]
-        return replace(self, arrays={b: jnp.where(column, x, jnp.zeros((), x.dtype)) for b, x in self.arrays.items()})
+        return replace(self, arrays={b: fill_unused(x, positive) for b, x in self.arrays.items()})
 
 
 def label_rows(

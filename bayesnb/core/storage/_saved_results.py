@@ -22,7 +22,7 @@ from bayesnb.compute.arrays._compute import compute
 from bayesnb.compute.arrays._placement import allow_promotion, to_double
 from bayesnb.core.families import Histogram, Mapped, Normal, NormalScores, Views
 from bayesnb.core.families._hyperparameters import values_of
-from bayesnb.core.families._mapped import LogSlopes
+from bayesnb.core.families._transformed import LogSlopes
 from bayesnb.core.families.parts._support import require_axes, require_finite_numbers
 from bayesnb.core.fits._averaged import AveragedPosterior, update_both
 from bayesnb.core.fits._em import EMEstimate

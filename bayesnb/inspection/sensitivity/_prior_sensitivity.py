@@ -17,6 +17,7 @@ from bayesnb.compute.arrays._compute import compute, compute_in_threads, compute
 from bayesnb.compute.arrays._extras import needed_by
 from bayesnb.compute.arrays._placement import Node, promote_dtypes, pytree
 from bayesnb.compute.arrays._typing import Array, Rows
+from bayesnb.core.families import Hurdle
 from bayesnb.core.fits._empirical import EmpiricalPosterior
 from bayesnb.core.results import _display_names as names
 from bayesnb.core.results._classifier import Posterior
@@ -146,8 +147,9 @@ def _entries(fit: Posterior, feature_names: Any) -> tuple[tuple[str, tuple[str, 
     columns = names.check_column_names(feature_names, {b: size or 0 for b, size in fit.model.columns.items()})
     found: dict[str, tuple[str, ...]] = {"class_probs": ()} if "class_probs" in _marginals(fit.model) else {}
     for block, family in fit.model.families.items():
-        sizes = family.category_sizes(len(columns[block]))
-        codes = tuple(f"{c}={code}" for c, size in zip(columns[block], sizes, strict=True) for code in range(size))
+        width, named = len(columns[block]), isinstance(family, Hurdle)
+        values = [family.value_names] * width if named else map(range, family.category_sizes(width))
+        codes = tuple(f"{c}={one}" for c, of_column in zip(columns[block], values, strict=True) for one in of_column)
         for site, (_, params) in marginals(family).items():
             found[f"{block}_{site}"] = columns[block] if params[0].shape[-1] == len(columns[block]) else codes
     return tuple(found.items())

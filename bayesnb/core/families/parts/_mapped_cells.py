@@ -145,17 +145,13 @@ class HurdleCells(dist.Distribution):
         chosen = jnp.take_along_axis(probs, jnp.broadcast_to(at, density.shape)[..., None], axis=-1)[..., 0]
         return jnp.log(chosen) + jnp.where(rest, density, 0.0)
 
-    def _moments(self) -> tuple[Array, Array]:
-        """Mean and variance of a cell that is not NaN."""
-        known = [(a, self.probs[..., i]) for i, a in enumerate(self.at) if a is not None]
-        total = sum((p for _, p in known), self.probs[..., -1])
-        base_mean, base_square = self.base.mean, self.base.variance + jnp.square(self.base.mean)
-        mean = (sum((a * p for a, p in known), self.probs[..., -1] * base_mean)) / total
-        square = (sum((a * a * p for a, p in known), self.probs[..., -1] * base_square)) / total
-        return mean, square - jnp.square(mean)
-
-    mean = property(lambda self: self._moments()[0])
-    variance = property(lambda self: self._moments()[1])
+    @property
+    def mean(self) -> Array:
+        """The mean of a cell that is not NaN."""
+        pairs = zip(jnp.moveaxis(self.probs, -1, 0), (*self.at, self.base.mean), strict=True)
+        known = [(p, p * value) for p, value in pairs if value is not None]
+        total, mean = (sum(parts) for parts in zip(*known, strict=True))
+        return mean / total
 
 
 def find(x: Array, at: tuple[float | None, ...]) -> Array:
