@@ -32,8 +32,8 @@ WINGS = {
 """Each with the others that it may import from."""
 
 LINES = {
-    "studies": 6920, "tables": 10220, "inspection": 3240, "learned": 3590, "recognition": 2490, "core": 14970,
-    "compute": 5780,
+    "studies": 6920, "tables": 10380, "inspection": 3260, "learned": 3590, "recognition": 2490, "core": 14770,
+    "compute": 5800,
 }  # fmt: skip
 """The most lines of each wing."""
 

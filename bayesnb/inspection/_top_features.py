@@ -273,16 +273,32 @@ def _centres(family: Any) -> Array:
     return centres_of(jnp.asarray(family.edges[0]), jnp.asarray(family.atoms[0]))
 
 
+@means.register(Histogram)
+def _(family: Any, params: Params) -> Array:
+    """The mean number; of ordered categories the probability of each level."""
+    probs = family.bin_probs(params)
+    return _of_levels(family, probs) if family.levels else (probs * _centres(family)[None]).sum(axis=-1)
+
+
+@divergence.register(Histogram)
+def _(family: Any, params: Params, k: int) -> Array:
+    nats = _relative(family.bin_probs(params), k)
+    return _of_levels(family, nats) if family.levels else nats.sum(axis=-1)
+
+
+def _of_levels(family: Any, table: Array) -> Array:
+    """The entries of levels end to end, of a table [..., D, G]."""
+    return jnp.concatenate([table[..., d, :size] for d, size in enumerate(family.levels)], axis=-1)
+
+
 means.register(Binomial, lambda _, params: params["probs"])
 means.register(Categorical, lambda family, params: family.join(params))
-means.register(Histogram, lambda family, params: (family.bin_probs(params) * _centres(family)[None]).sum(axis=-1))
 means.register(Multinomial, lambda _, params: params["probs"])
 means.register(MultivariateNormal, lambda _, params: jnp.full((len(params["loc"]), 1), jnp.nan))
 
 divergence.register(Bernoulli, lambda _, params, k: _of_trial(params["probs"], k))
 divergence.register(Binomial, _of_trials)
 divergence.register(Categorical, _of_cells)
-divergence.register(Histogram, lambda family, params, k: _relative(family.bin_probs(params), k).sum(axis=-1))
 divergence.register(Multinomial, _of_cells)
 divergence.register(MultivariateNormal, _of_vectors)
 divergence.register(Normal, _of_normals)

@@ -30,13 +30,13 @@ def segment_sums(bins: Array) -> Array:
 
 
 def _on_host(mass: Array, counts: Array, totals: Array) -> tuple[Array, Array]:
-    front, (num_columns, size), num_totals = mass.shape[:-2], mass.shape[-2:], totals.shape[-1]
+    front, (num_columns, size), num_totals = mass.shape[:-2], mass.shape[-2:], totals.shape[-2]
     q, c, a = (np.asarray(x, np.float64).reshape(prod(front), *x.shape[len(front) :]) for x in (mass, counts, totals))
     weights, rest = np.empty((len(q), num_totals, num_columns, size, size)), np.empty((len(q), num_totals, num_columns))
 
     def fill(part: tuple[int, slice]) -> None:
         table, some = part
-        found = interpret(_of_columns, q[table, some], c[table][:, some], a[table])
+        found = interpret(_of_columns, q[table, some], c[table][:, some], a[table][:, some])
         weights[table][:, some], rest[table][:, some] = found
 
     blocks = row_blocks(num_columns, 8 * num_totals * size * size, block_bytes=limits.IN_CACHE)
@@ -45,8 +45,7 @@ def _on_host(mass: Array, counts: Array, totals: Array) -> tuple[Array, Array]:
 
 
 def _shapes(mass: Shape, _: Shape, totals: Shape) -> tuple[Shape, Shape]:
-    rest = (*totals, mass[-2])
-    return (*rest, mass[-1], mass[-1]), rest
+    return (*totals, mass[-1], mass[-1]), totals
 
 
 @with_host_body(_on_host, _shapes)
@@ -55,7 +54,7 @@ def segment_weights(mass: Array, counts: Array, totals: Array) -> tuple[Array, A
     log prod_k Gamma(A) (A + n_k)^n_k / Gamma(A + n_k), [..., A, D].
 
     ``mass`` [..., D, G] and ``counts`` [..., K, D, G] of bins are added up over the bins from i to j, n_k over all;
-    ``totals`` A are [..., A]. In units of what all rows are worth, A + n_k, nothing large is left to cancel.
+    ``totals`` A are [..., A, D]. In units of what all rows are worth, A + n_k, nothing large is left to cancel.
     """
     front = mass.shape[:-2]
     flat = (part.reshape(prod(front), *part.shape[len(front) :]) for part in (mass, counts, totals))
@@ -66,7 +65,7 @@ def segment_weights(mass: Array, counts: Array, totals: Array) -> tuple[Array, A
 def _of_columns(mass: Array, counts: Array, totals: Array) -> tuple[Array, Array]:
     size = mass.shape[-1]
     ends = np.triu_indices(size)
-    q, total = segment_sums(mass)[None, :, *ends], totals[:, None, None]
+    q, total = segment_sums(mass)[None, :, *ends], totals[:, :, None]
     q = jnp.where(q > 0, q, 1.0)
 
     def add(sums: tuple[Array, Array], of_class: Array) -> tuple[tuple[Array, Array], None]:
@@ -76,7 +75,7 @@ def _of_columns(mass: Array, counts: Array, totals: Array) -> tuple[Array, Array
         whole = log_gamma_ratio(total[..., 0], rows, unit[..., 0])
         return (sums[0] + segment, sums[1] - whole), None
 
-    shape, kind = (len(totals), len(mass)), jnp.result_type(mass, float)
+    shape, kind = totals.shape, jnp.result_type(mass, float)
     start = jnp.zeros((*shape, len(ends[0])), kind), jnp.zeros(shape, kind)
     weights, rest = jax.lax.scan(add, varying_as(start, mass, counts, totals), jnp.asarray(counts, kind))[0]
     return jnp.zeros((*shape, size, size), kind).at[:, :, *ends].set(weights), rest
@@ -106,7 +105,7 @@ def left_out_logs(bins: Array, y: Array, weight: Array, parts: tuple[Array, Arra
     """log p(bin | k, all rows but this one) of numpy rows [N, D], averaged over segments and totals, [N, K, D].
 
     ``bins`` are codes, negative where missing: 0 there. ``parts`` are ``mass`` [D, G], ``counts`` [K, D, G] of all
-    rows, the totals [A], and the log of the posterior probability of each segment and total, [A, D, G, G].
+    rows, the totals [A, D], and the log of the posterior probability of each segment and total, [A, D, G, G].
     """
     mass, counts, totals, log_share = (np.ascontiguousarray(part, np.float64) for part in parts)
     rows = np.asarray(y, np.int64), np.asarray(weight, np.float64)
@@ -148,13 +147,13 @@ def _leave_out(
             rest = rows[own] - w
             rest = rest if rest > ROUNDINGS * rows[own] else 0.0
             for a in range(totals.shape[0]):
-                whole = _log_ratio(totals[a] + rest, w, totals[a] + rows[own])
+                whole = _log_ratio(totals[a, d] + rest, w, totals[a, d] + rows[own])
                 for i in range(g + 1):
                     for j in range(g, size):
                         if log_share[a, d, i, j] > IMPOSSIBLE:
                             left = inside[own, i, j] - w
                             left = left if left > ROUNDINGS * inside[own, i, j] else 0.0
-                            start, unit = totals[a] * q[i, j] + left, q[i, j] * (totals[a] + rows[own])
+                            start, unit = totals[a, d] * q[i, j] + left, q[i, j] * (totals[a, d] + rows[own])
                             logs[a, i, j] = log_share[a, d, i, j] + whole - _log_ratio(start, w, unit)
                             top = max(top, logs[a, i, j])
             below = 0.0
@@ -172,6 +171,6 @@ def _leave_out(
                                 if k == own:
                                     left, others = left - w, rest
                                     left = left if left > ROUNDINGS * inside[k, i, j] else 0.0
-                                above[k] += share * (totals[a] * q[i, j] + left) / (totals[a] + others)
+                                above[k] += share * (totals[a, d] * q[i, j] + left) / (totals[a, d] + others)
             for k in range(num_classes):
                 out[n, k, d] = log(mass[d, g] * above[k] / below)

@@ -162,6 +162,20 @@ def _totals(weights: Array, values: Array) -> Array:
     return (weights[:, None, :] @ values)[:, 0]
 
 
+def with_certain_cuts(log_weight: Array, real: Array, count: int) -> tuple[Array, Array]:
+    """The tables and the edges with so many bins more at the end, each a segment of its own, [..., G + M, G + M].
+
+    So M edges more are cuts for certain, and p ~ Beta(1 + M, 1): the sum over segmentations has its density but for the
+    factor 1 + M.
+    """
+    if not count:
+        return log_weight, real
+    size, same = log_weight.shape[-1], [(0, 0)]
+    alone = jnp.diag(jnp.arange(size + count) >= size)
+    wide = jnp.pad(log_weight, [*same * (log_weight.ndim - 2), (0, count), (0, count)], constant_values=NEVER)
+    return jnp.where(alone, 0.0, wide), jnp.pad(real, [*same * (real.ndim - 1), (0, count)], constant_values=1.0)
+
+
 def draw_segmentation(key: Any, log_weight: Array, real: Array, which: Array) -> Array:
     """One segmentation for each column by one of its tables, 1 for a cut and 0 for none, [D, G - 1]; pure JAX.
 
@@ -209,13 +223,16 @@ def _logs_of_draws(log_weight: Array, real: Array) -> tuple[Array, Array]:
     return logs[:, -1] + jnp.log(weights[:, 0]), jnp.exp(paths - jax.lax.cumlogsumexp(paths, axis=1))
 
 
-def log_prior_of_count(real: Array) -> Array:
-    """The log prior of one set of 0, 1, ..., G - 1 cuts, [..., G]: of the number, and of the places given it."""
+def log_prior_of_count(real: Array, certain: int = 0) -> Array:
+    """The log prior of one set of 0, 1, ..., G - 1 cuts, [..., G]: of the number, and of the places given it.
+
+    It is that of p ~ Beta(1 + M, 1), where M edges more are ``certain`` to be cuts.
+    """
     most = real.sum(axis=-1, keepdims=True)
     count = jnp.broadcast_to(jnp.arange(real.shape[-1] + 1), (*real.shape[:-1], real.shape[-1] + 1))
     rest = jnp.maximum(most - count, 0)
-    places = gammaln(most + 1.0) - gammaln(count + 1.0) - gammaln(rest + 1.0)
-    return jnp.where(count <= most, -jnp.log(most + 1.0) - places, NEVER)
+    logs = gammaln(count + certain + 1.0) + gammaln(rest + 1.0) - gammaln(most + certain + 2.0)
+    return jnp.where(count <= most, jnp.log(certain + 1.0) + logs, NEVER)
 
 
 def _best_on_host(log_weight: Array, real: Array, prior: Array) -> tuple[Array, Array]:

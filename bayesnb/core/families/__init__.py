@@ -33,6 +33,7 @@ from bayesnb.core.families.parts._statistics import Statistics as Statistics
 FAMILIES: dict[str, Any] = {
     "bernoulli": Bernoulli,
     "categorical": Categorical,
+    "ordered": Histogram.ordered,
     "normal": Normal,
     "histogram": Histogram,
     "poisson": Poisson,

@@ -34,6 +34,7 @@ from bayesnb.core.families.parts._bin_statistics import (
     bin_mass,
     check_edges,
     find_edges,
+    level_bins,
     require_exact,
 )
 from bayesnb.core.families.parts._bins import Cuts, NumbersInBins, SegmentProbs, log_density_inside, spans_of, tails
@@ -72,11 +73,12 @@ class Histogram(LookupFamily):
     Args:
         cells: The most bins a column, 2 to 256; with ``edges`` one more than these.
         edges: The edges between bins, which rise: [E] for all columns, or one row for each; None to find them.
-        total: The totals A of the Dirichlet distributions, equally probable; positive.
+        total: The totals A of the Dirichlet distributions, equally probable; positive. For each of ``levels``.
         mass: q, for a resolved model.
         counts: The counts behind the prior, for a resolved model or a posterior; 0 in a model that has seen no rows.
         atoms: The values of bins that are point masses, infinite for others, for a resolved model.
         found: True if the edges were found in rows, for a resolved model.
+        levels: C of each column of ordered categories, as ``ordered`` says; () for numbers.
 
     Cells are finite numbers or NaN (missing). Sites: ``block_probs`` [K, D, G] on the simplex, of which only the sums
     over segments count; ``block_cuts`` [D, G - 1], 1 or 0; ``block_total`` [D], the place of A in ``total``.
@@ -100,6 +102,7 @@ class Histogram(LookupFamily):
     counts: Hyperparameter = None
     atoms: Hyperparameter = None
     found: bool = field(default=False, metadata={"static": True})
+    levels: tuple[int, ...] = field(default=(), metadata={"static": True})
 
     sites = ("probs", "cuts", "total")
     axes = (("counts", "KDG"), ("mass", "1DG"), ("edges", "1DE"), ("atoms", "1DG"))
@@ -120,6 +123,8 @@ class Histogram(LookupFamily):
         require_finite_numbers("Histogram", counts=self.counts)
         if type(self.found) is not bool or (self.mass is not None and self.edges is None):
             raise ValueError("Histogram: found is True or False, and mass is that of bins between given edges")
+        if self.levels and np.shape(self.atoms)[-2:] != (len(self.levels), max(limits.FEWEST_BINS, *self.levels)):
+            raise ValueError("Histogram: levels are those of nb.Histogram.ordered([C, ...]), got others")
         totals = np.asarray(self.total)
         if totals.ndim > 1 or totals.dtype.kind not in "iuf" or not totals.size:
             raise ValueError(f"Histogram: total must be positive numbers, such as (1.0, 4.0), got {self.total!r}")
@@ -131,8 +136,9 @@ class Histogram(LookupFamily):
     def ordered(cls, num_levels: Sequence[int]) -> Self:
         """Ordered categories: cells are levels 0, 1, ..., C - 1, or NaN, with an edge between any two neighbours.
 
-        So all ways to join neighbouring levels are averaged, and no others. Levels have equal shares, and the totals
-        are the numbers of levels: where none are joined the prior is Dirichlet(1, ..., 1), that of ``Categorical``.
+        So all ways to join neighbouring levels are averaged, and no others: two are kept apart with probability p, and
+        p ~ Beta(8, 1). Levels have equal shares, and the total is their number: where none are joined the prior is
+        Dirichlet(1, ..., 1), that of ``Categorical``.
 
         Args:
             num_levels: C of each column. Another number counts as the nearest level.
@@ -142,16 +148,15 @@ class Histogram(LookupFamily):
             >>> X, y = [[0], [0], [1], [2], [3], [3]], [0, 0, 0, 1, 1, 1]
             >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Histogram.ordered([4])), X, y)
             >>> post.model.families["x"].cut_probability().round(2)  # between 0 and 1, 1 and 2, 2 and 3
-            array([[0.47, 0.58, 0.47]])
+            array([[0.85, 0.9 , 0.85]])
         """
         sizes = np.array(num_levels, int, ndmin=1)[:, None]
         if sizes.min(initial=1) < 1 or not len(sizes):
             raise ValueError(f"Histogram.ordered takes the number of levels of each column, got {num_levels!r}")
-        levels = np.arange(float(max(sizes.max(), limits.FEWEST_BINS)))[None]
-        edges = np.where(levels < sizes - 1, levels + 0.5, NO_EDGE)[None, :, :-1]
-        atoms = np.where(levels < sizes, levels, NO_EDGE)[None]
-        total = tuple(np.unique(sizes).tolist())
-        return cls(edges=edges, total=total, mass=(levels < sizes)[None] / sizes, atoms=atoms)
+        levels = tuple(sizes[:, 0].tolist())
+        edges, atoms = level_bins(levels)
+        mass = (atoms < NO_EDGE) / sizes
+        return cls(edges=edges[None], total=(1.0,), mass=mass[None], atoms=atoms[None], levels=levels)
 
     @property
     def common_sites(self) -> tuple[str, ...]:
@@ -160,6 +165,9 @@ class Histogram(LookupFamily):
     @property
     def declared_columns(self) -> int | None:
         return np.shape(self.edges)[-2] if np.ndim(self.edges) > 1 else None
+
+    def category_sizes(self, num_columns: int) -> tuple[int, ...]:
+        return self.levels or (0,) * num_columns
 
     def axis_sizes(self, num_classes: int, num_columns: int) -> Mapping[str, int]:
         return {"K": num_classes, "D": num_columns, "G": self.cells, "E": self.cells - 1, "1": 1}
@@ -209,15 +217,16 @@ class Histogram(LookupFamily):
     @property
     def _prior(self) -> segments.Prior:
         real = jnp.isfinite(jnp.asarray(self._edges)).astype(jnp.result_type(float))
-        return segments.Prior(self._mass, jnp.asarray(self.counts), real, self.total)
+        totals = jnp.asarray(self.total)[:, None] * jnp.asarray([self.levels or [1] * len(real)])
+        return segments.Prior(self._mass, jnp.asarray(self.counts), real, totals, segments.CERTAIN * bool(self.levels))
 
     def params(self, block: str) -> Params:
         prior, shape = self._prior, jnp.shape(self.counts)[:2]
         known = segments.average(prior)
         with plates(block, shape, common=True):
             place = numpyro.sample(f"{block}_total", dist.Categorical(logits=known.log_sum.T))
-            cuts = numpyro.sample(f"{block}_cuts", Cuts(known.log_weight, prior.real, place))
-        concentration = jnp.asarray(self.total)[place][:, None] * prior.mass
+            cuts = numpyro.sample(f"{block}_cuts", Cuts(known.log_weight, prior.real, place, prior.certain))
+        concentration = prior.concentration(place)
         with plates(block, shape):
             probs = numpyro.sample(f"{block}_probs", SegmentProbs(concentration[None], prior.counts, cuts[None]))
         # how a segment splits among its bins is the program's only as far as cuts do not decide it
@@ -277,8 +286,7 @@ class Histogram(LookupFamily):
     def mode(self) -> Params:
         prior = self._prior
         place, cuts = segments.best(prior)
-        concentration = jnp.asarray(self.total)[place][:, None] * prior.mass
-        whole = segments.join_bins(concentration[None] + prior.counts, cuts[None])
+        whole = segments.join_bins(prior.concentration(place)[None] + prior.counts, cuts[None])
         once = jnp.where(segments.segment_ends(cuts)[None], whole, 0.0)  # counts each segment once
         probs = dirichlet.dirichlet_mode(once)
         return {"probs": segments.split(prior.mass[None], probs, cuts[None]), "cuts": cuts, "total": place}
@@ -378,7 +386,7 @@ def _(
 def _left_out_parts(family: Histogram, statistics: HistogramStatistics) -> tuple[Array, Array, Array, Array]:
     """What ``left_out_logs`` needs of all rows."""
     prior = family.update(statistics)._prior
-    return prior.mass, prior.counts, jnp.asarray(prior.totals), segments.average(prior).log_share
+    return prior.mass, prior.counts, prior.totals, segments.average(prior).log_share
 
 
 _log_shares = jax.jit(lambda family: segments.average(family._prior).log_share)

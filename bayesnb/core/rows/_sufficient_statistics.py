@@ -282,6 +282,8 @@ def _follow(family: Any, statistics: Any) -> Any:
 
 @_follow.register(Histogram)
 def _(family: Any, statistics: Any) -> Any:
+    if family.levels:
+        return family
     found = family.found or family.edges is None
     return family._replace(edges=statistics.edges[:1], atoms=statistics.atoms[:1], found=found)
 

@@ -39,7 +39,7 @@ pseudo_counts.register(Bernoulli, lambda family: jnp.stack([family.b, family.a],
 
 @pseudo_counts.register(Histogram)
 def _(family: Any) -> Array:
-    concentration = jnp.mean(jnp.asarray(family.total)) * jnp.asarray(family.mass)[:1] + jnp.asarray(family.counts)
+    concentration = family._prior.totals.mean(axis=0)[None, :, None] * family.mass[:1] + jnp.asarray(family.counts)
     return concentration.reshape(len(concentration), -1)
 
 

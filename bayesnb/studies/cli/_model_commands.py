@@ -45,8 +45,8 @@ FIT_METHODS = ("default", "posterior", "map", "mle", "nuts", "empirical", "avera
 )  # fmt: skip
 @click.option("--no-temper", is_flag=True, help="Numbers are Normal, and no powers are learned: the exact posterior.")
 @override_option(
-    "bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial", "words", "character n-grams",
-    others=", or by a distribution such as gamma, weibull, beta or student",
+    "bernoulli", "categorical", "ordered", "normal", "histogram", "poisson", "multinomial", "words",
+    "character n-grams", others=", or by a distribution such as gamma, weibull, beta or student",
 )  # fmt: skip
 @seed_option
 @reading_options
@@ -58,7 +58,7 @@ def fit(
     method: str,
     smoothing: float,
     no_temper: bool,
-    overrides: tuple[tuple[str, str], ...],
+    overrides: tuple[tuple[str, Any], ...],
     seed: int,
     reading: Any,
 ) -> None:

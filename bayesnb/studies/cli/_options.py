@@ -72,9 +72,12 @@ target_option = click.option("--target", metavar="COLUMN", help="The column of c
 
 def override_option(*kinds: str, others: str = "") -> Callable[[Callable[..., None]], Callable[..., None]]:
     """The option `--as COLUMN=KIND` for these kinds; with ``others`` for any. The column's name may contain a `=`."""
+    of_levels = ", and KIND a list of levels in order, low,mid,high" if others else ""
 
-    def parse(given: str) -> tuple[str, str]:
+    def parse(given: str) -> tuple[str, str | list[str]]:
         column, equals, kind = given.rpartition("=")
+        if equals and others and "," in kind:
+            return column, [level.strip() for level in kind.split(",")]
         if not equals or not (others or kind in (*kinds, "skip")):
             raise click.BadParameter(f"'{given}' is not COLUMN=KIND with KIND one of {', '.join(kinds)}, skip")
         return column, kind
@@ -82,7 +85,7 @@ def override_option(*kinds: str, others: str = "") -> Callable[[Callable[..., No
     return click.option(
         "--as", "overrides", type=parse, multiple=True, metavar="COLUMN=KIND",
         help=f"Treat a column as {', '.join(kinds[:-1])} or {kinds[-1]}{others}, or skip it; may be repeated. COLUMN "
-        "may be a pattern such as 'pixel_*'.",
+        f"may be a pattern such as 'pixel_*'{of_levels}.",
     )  # fmt: skip
 
 

@@ -70,8 +70,9 @@ def _cells(data: DataSet) -> Array:
     found = {}
     for block, columns in data.table.blocks.items():
         for column, cells in zip(columns, data.table.X[block].T, strict=True):
-            if column.kind == "categorical":
+            if column.kind in ("categorical", "ordered"):
                 values = range(len(column.values)) if column.text else column.values
-                cells = np.array([*values, np.nan], np.float64)[cells.astype(int)]  # the code -1 is the last one
+                codes = np.where(cells >= 0, cells, -1).astype(int)  # the code -1 is the last one
+                cells = np.array([*values, np.nan], np.float64)[codes]
             found[column.name] = cells.astype(np.float64)
     return np.stack([found[name] for name in data.names if name in found], axis=1)

@@ -13,6 +13,7 @@ import numpy as np
 from bayesnb.core.families import FAMILIES, Family
 from bayesnb.core.families._views import require_no_view
 from bayesnb.tables.frames._columns import BLOCKS, KINDS, SKIP, SPARSE, title_of
+from bayesnb.tables.frames._levels import levels_given
 from bayesnb.tables.frames._values import DataError, closest
 from bayesnb.tables.frames._words import WORDS, vectorizer_of
 
@@ -51,8 +52,10 @@ def choose_kinds(likelihoods: Any, names: Sequence[Any]) -> Chosen:
 def _check_kind(kind: Any) -> Any:
     if isinstance(kind, Family) or vectorizer_of(kind) is not None:
         return kind
+    if isinstance(kind, list | tuple | np.ndarray):
+        return levels_given([*kind])
     require_no_view(kind)
-    known = (*FAMILIES, *WORDS, SKIP)
+    known = (*FAMILIES, *WORDS, SKIP, "a list of its levels")
     if not isinstance(kind, str) or kind not in known:
         hint = closest(kind, known) if isinstance(kind, str) else ""
         raise DataError(f"{kind!r} is not a likelihood of a column: expected one of {', '.join(known)}{hint}")

@@ -37,11 +37,12 @@ from bayesnb.tables.frames._values import (
 )
 
 Kind = Literal[
-    "bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial", "words", "missing", "own", "skip"
+    "bernoulli", "categorical", "ordered", "normal", "histogram", "poisson", "multinomial", "words", "missing", "own",
+    "skip",
 ]  # fmt: skip
 Value = str | float | bool
 
-KINDS: tuple[Kind, ...] = ("bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial")
+KINDS: tuple[Kind, ...] = ("bernoulli", "categorical", "ordered", "normal", "histogram", "poisson", "multinomial")
 SKIP: Kind = "skip"
 """The kind of a column that is left out."""
 
@@ -49,14 +50,14 @@ SPARSE: tuple[Kind, ...] = ("bernoulli", "multinomial")
 """The kinds whose columns may be sparse."""
 
 BLOCKS: dict[Kind, str] = {
-    "bernoulli": "binary", "categorical": "categorical", "normal": "numeric", "histogram": "cells",
-    "poisson": "counts", "multinomial": "words", "missing": "missing",
+    "bernoulli": "binary", "categorical": "categorical", "ordered": "ordered", "normal": "numeric",
+    "histogram": "cells", "poisson": "counts", "multinomial": "words", "missing": "missing",
 }  # fmt: skip
 
 MISSING = "missing"
 """The block of indicators."""
 
-CODED: tuple[Kind, ...] = ("bernoulli", "categorical", "missing")
+CODED: tuple[Kind, ...] = ("bernoulli", "categorical", "ordered", "missing")
 """The kinds whose cells are codes of the column's values."""
 
 
@@ -80,7 +81,8 @@ class Column:
     Attributes:
         name: The column's name.
         kind: The likelihood, one of ``KINDS``, `words` or `missing`; `own` for a family; `skip` if it is left out.
-        values: The values of the codes 0, 1, ..., or the words, sorted; empty for kinds whose cells are numbers.
+        values: The values of the codes 0, 1, ..., or the words, sorted; levels from low to high; empty for kinds whose
+            cells are numbers.
         text: Whether its cells are text; None if no cell has been seen.
         span: The smallest and the largest number; None for text, or if not computed.
         missing: The number of missing cells.
@@ -119,6 +121,12 @@ class Column:
         return -1 if self.kind == "categorical" else np.nan
 
     @property
+    def levels(self) -> tuple[Value, ...]:
+        """The levels that later rows must have: those of an ordered column, unless they are numbers as they rise."""
+        fixed = self.kind == "ordered" and (self.text or [*self.values] != sorted(self.values))
+        return tuple(self.values) if fixed else ()
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of its columns in the block."""
         return (f"{self.name} is missing" if self.kind == "missing" else self.name,)
@@ -127,9 +135,9 @@ class Column:
         """Cells [N], a series of any library, as the array that the likelihood takes; ``reading`` says which are there.
 
         Returns:
-            [N]: 0, 1 or NaN (`bernoulli`), codes with -1 for missing (`categorical`), else numbers or NaN. A value
-            that is not among ``values`` counts as missing, with a warning if no cell is among them, or if the kind was
-            inferred and the value is outside its support.
+            [N]: 0, 1 or NaN (`bernoulli`), codes with NaN (`ordered`) or -1 for missing (`categorical`), else numbers
+            or NaN. A value that is not among ``values`` counts as missing, with a warning if no cell is among them, or
+            if the kind was inferred and the value is outside its support.
 
         Raises:
             DataError: if the cells are text and the column is numbers, or vice versa; for infinities.
@@ -147,13 +155,11 @@ class Column:
             raise
         if self.kind not in CODED:
             return found if positions is None else found[positions]
-        if self.text:
-            return self._codes_of_texts(positions, found)
-        codes = self._codes(found)
-        if (codes < 0).any():
+        codes = self._codes_of_texts(positions, found) if self.text else self._codes(found)
+        if not self.text and (codes < 0).any():
             self.warn_of_others(found[codes < 0], none_known=codes.max() < 0)
-        codes = codes if positions is None else codes[positions]
-        return np.where(codes < 0, np.nan, codes) if self.kind == "bernoulli" else codes
+        codes = codes if self.text or positions is None else codes[positions]
+        return codes if self.kind == "categorical" else np.where(codes < 0, np.nan, codes)
 
     def _values(self, cells: Any, reading: Reading) -> tuple[Any, Any]:
         """The position of each cell of a series among some values, -1 if it is missing, and the values.
@@ -202,9 +208,9 @@ class Column:
         if found.dtype == np.int64 and self._table is not None:
             below, table = self._table
             return table[np.clip(found, below, below + len(table) - 1) - below]
-        known = self._numbers
+        known, codes = self._numbers
         place = np.minimum(np.searchsorted(known, found), len(known) - 1)
-        return np.where(known[place] == found, place, -1).astype(np.int32)
+        return np.where(known[place] == found, codes[place], -1).astype(np.int32)
 
     def _codes_of_texts(self, positions: Array, texts: Any) -> Array:
         """The codes of the texts at these positions [N]; -1 if they are missing, or were not fitted."""
@@ -230,20 +236,22 @@ class Column:
     @cached_property
     def _table(self) -> tuple[int, Array] | None:
         """The codes of the whole numbers from one below the values to one above; None if these are too many."""
-        known = self._numbers
-        codes = np.flatnonzero((np.abs(known) <= limits.LARGEST_WHOLE) & (known % 1 == 0))
-        if not len(codes) or known[codes[-1]] - known[codes[0]] > limits.CODE_TABLE:
+        known, codes = self._numbers
+        places = np.flatnonzero((np.abs(known) <= limits.LARGEST_WHOLE) & (known % 1 == 0))
+        if not len(places) or known[places[-1]] - known[places[0]] > limits.CODE_TABLE:
             return None
-        whole = known[codes].astype(np.int64)
+        whole = known[places].astype(np.int64)
         below = int(whole[0]) - 1
         table = np.full(int(whole[-1]) - below + 2, -1, np.int32)
-        table[whole - below] = codes
+        table[whole - below] = codes[places]
         return below, table
 
     @cached_property
-    def _numbers(self) -> Array:
-        """The values, as numbers in order; NaN if there are none."""
-        return np.array(self.values or (np.nan,), np.float64)
+    def _numbers(self) -> tuple[Array, Array]:
+        """The values, as numbers in order, and their codes; NaN if there are none."""
+        values = np.array(self.values or (np.nan,), np.float64)
+        codes = np.argsort(values, kind="stable")
+        return values[codes], codes
 
     @cached_property
     def _lookup(self) -> Any:
@@ -313,15 +321,17 @@ class Column:
         new = {*values} - {*self.values}
         if self.inferred and not text:
             new -= {*self.outside(np.array([*new], float)).tolist()}
-        return replace(self, values=in_order([*self.values, *in_order(new)]) if new else self.values, text=text)
+        both = in_order([*self.values, *in_order(new)]) if new and self.values else self.values or values
+        return replace(self, values=both, text=text)
 
     def describe(self) -> str:
         """A short description: the range, the values or their number."""
         if not self.values:
             return "{:g} to {:g}".format(*(self.span or ()))
-        if self.kind == "bernoulli" or len(self.values) <= 4:
-            return ", ".join(label(value) for value in self.values)
-        return f"{len(self.values)} categories"
+        names = [*map(label, self.values)] if self.kind == "ordered" or len(self.values) <= 4 else []
+        if self.kind == "ordered":
+            return " < ".join(names if len(names) <= 4 else (names[0], "...", names[-1])) + f", {len(names)} levels"
+        return ", ".join(names) or f"{len(self.values)} categories"
 
 
 def in_order(values: Any) -> tuple[Value, ...]:

@@ -79,11 +79,12 @@ def infer_likelihoods(frame: Table, sample_weight: ArrayLike | None = None) -> I
     """The likelihood that suits the values of each column, and why.
 
     Text is Categorical, and so are numbers whose column has the type of categories; whole numbers with at most 10
-    values, and any two numbers, if each occurs three times on average. Zeros and ones, and booleans, are Bernoulli;
-    other numbers Normal. Left out are columns with at most one value, text that differs in nearly every row or has
-    over a million values, dates and times, and numbers of rows. ``NaiveBayesClassifier``, `bayesnb fit` and `bayesnb
-    compare` choose by the same rule; by default the first two see Normal columns in two more ways (``nb.Views``),
-    unless they are chosen: to give these choices back to the estimator chooses Normal.
+    values, and any two numbers, if each occurs three times on average. Categories are ordered if their type says so, of
+    pandas, Arrow or a polars Enum, and has three or more. Zeros and ones, and booleans, are Bernoulli; other numbers
+    Normal. Left out are columns with at most one value, text that differs in nearly every row or has over a million
+    values, dates and times, and numbers of rows. ``NaiveBayesClassifier``, `bayesnb fit` and `bayesnb compare` choose
+    by the same rule; by default the first two see Normal columns in two more ways (``nb.Views``), unless they are
+    chosen: to give these choices back to the estimator chooses Normal.
 
     Args:
         frame: A data frame of pandas, polars or pyarrow, without the column of classes.
@@ -129,9 +130,9 @@ def _infer(column: Summary) -> tuple[Kind, str]:
             return SKIP, IDENTIFIERS
         if column.values is None:
             return SKIP, TOO_MANY
-        return "categorical", f"text with {distinct:,} values"
+        return _as_categories(column, f"text with {distinct:,} values")
     if column.declared and distinct <= max(limits.FEW_VALUES, limits.ID_SHARE * column.times):
-        return "categorical", f"{distinct:,} categories"
+        return _as_categories(column, f"{distinct:,} categories")
     if inf in map(abs, column.span):
         return "normal", "numbers, with an infinite one"
     if distinct == 2 and column.span == (0.0, 1.0):
@@ -139,6 +140,13 @@ def _infer(column: Summary) -> tuple[Kind, str]:
     if limits.CELLS_A_VALUE * distinct <= column.times and distinct <= (limits.FEW_VALUES if column.whole else 2):
         return "categorical", f"{distinct} {'whole numbers' if column.whole else 'numbers'}"
     return (SKIP, ROW_NUMBERS) if _are_row_numbers(column) else ("normal", "numbers")
+
+
+def _as_categories(column: Summary, reason: str) -> tuple[Kind, str]:
+    """Ordered if the column's type says so; of two values no order says anything."""
+    if column.has_levels and limits.FEWEST_BINS < len(column.levels) <= limits.MOST_BINS:
+        return "ordered", f"{len(column.levels)} levels, in the order of its type"
+    return "categorical", reason
 
 
 def _are_row_numbers(column: Summary) -> bool:

@@ -18,6 +18,7 @@ from bayesnb.tables.frames import _choices as choices
 from bayesnb.tables.frames._choices import ASKED, AUTO, Chosen
 from bayesnb.tables.frames._columns import SKIP, Column, Kind, Value, in_order
 from bayesnb.tables.frames._inferred import NOTHING, ONE_VALUE, in_python, infer, warnings_of
+from bayesnb.tables.frames._levels import in_type
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import NO_DATES, Array, DataError, Frame, listing
 from bayesnb.tables.frames._summaries import Summary, summarise_column
@@ -61,6 +62,7 @@ def schema_of(
         raise DataError("the rows before were an array, and these are a data frame: give both in the same form")
     family = likelihoods if isinstance(likelihoods, Family) else None
     chosen = choices.choose_kinds("normal" if family else likelihoods, X.columns)
+    chosen = {**chosen, **{c.name: c.levels for c in before.columns if c.levels}} if before else chosen
     used = [name for name in X.columns if chosen.get(name) != SKIP]
     reading = READING if before is None else before.reading
     how: dict[str, Any] = {"weight": weight, "missing": reading.missing}
@@ -157,6 +159,11 @@ def _array_schema(X: Array, likelihoods: Any, before: Any, seen: Any, weight: An
         positions = range(1 if alike else X.shape[1])
         one_family = isinstance(given, Family)
         chosen = dict.fromkeys(positions, given) if one_family else choices.choose_kinds(given, positions)
+        if any(kind == "ordered" or isinstance(kind, tuple) for kind in chosen.values()):
+            raise DataError(
+                "ordered columns are those of a data frame, and X is an array: give a frame, such as "
+                "pandas.DataFrame({'grade': cells}), or nb.Histogram.ordered([C, ...]) for codes 0, 1, ..., C - 1"
+            )
         columns = _columns_of_array([*chosen.values()], repeated=X.shape[1] if alike else 1)
         if {column.kind for column in columns} == {SKIP}:
             raise DataError("X has no column to learn from: all are skipped, as asked")
@@ -184,12 +191,14 @@ def _columns_of_array(kinds: Sequence[Any], *, inferred: bool = False, repeated:
     return tuple(columns)
 
 
-def describe_column(column: Summary, chosen: Kind | Family, own_block: str = "", *, inferred: bool = False) -> Column:
+def describe_column(
+    column: Summary, chosen: Kind | Family | tuple[Value, ...], own_block: str = "", *, inferred: bool = False
+) -> Column:
     """The column under a likelihood.
 
     Args:
         column: The summary of its cells.
-        chosen: Its likelihood.
+        chosen: Its likelihood; a tuple are its levels in order.
         own_block: The block of a column whose likelihood is a family.
         inferred: Whether the likelihood was inferred from the first rows; later ones may be outside its support.
 
@@ -197,7 +206,7 @@ def describe_column(column: Summary, chosen: Kind | Family, own_block: str = "",
         DataError: if its cells are outside the likelihood's support.
     """
     name, family = column.name, chosen if isinstance(chosen, Family) else None
-    kind: Kind = "own" if isinstance(chosen, Family) else chosen
+    kind: Kind = "own" if isinstance(chosen, Family) else "ordered" if isinstance(chosen, tuple) else chosen
     text = column.text and not column.flags if column.num_cells else None
     span = None if column.text or text is None else column.span
     found = Column(name, kind, (), text, span, column.missing, family, own_block, inferred)
@@ -207,6 +216,8 @@ def describe_column(column: Summary, chosen: Kind | Family, own_block: str = "",
         raise DataError(f"column '{name}' holds {column.holds}, which cannot be {found.likelihood}: convert them first")
     if span is not None and np.isinf(span).any():
         raise DataError(f"column '{name}' holds an infinite number {column.largest[1]}: leave out the cell or its row")
+    if kind == "ordered" and text is not None:
+        return replace(found, values=_levels(column, chosen if isinstance(chosen, tuple) else (), text=text))
     if kind == "categorical" or text is None:
         return replace(found, values=_values(column, kind))
     if text:
@@ -249,6 +260,27 @@ def _values(column: Summary, kind: Kind) -> tuple[Value, ...]:
         values = pa.chunked_array([values, as_texts(column.declared)]).unique()
         values = values.take(pa.array(order_of(values)))
     return tuple(values.to_pylist())
+
+
+def _levels(column: Summary, given: Sequence[Value], *, text: bool) -> tuple[Value, ...]:
+    """The levels of an ordered column: those given, or of its type, or its numbers."""
+    levels = given or (column.levels if column.has_levels else ())
+    if column.flags:
+        return tuple(level == FLAGS["true"] for level in levels or FLAGS.values() if level in FLAGS.values())
+    if not levels and text:
+        raise DataError(
+            f"column '{column.name}' holds text, which has no order of its own: list its levels from low to high, "
+            f"likelihoods={{'{column.name}': ['low', 'mid', 'high']}} (--as {column.name}=low,mid,high), or give the "
+            "column a type of ordered categories"
+        )
+    if not levels and column.distinct <= limits.MOST_BINS:
+        return tuple(sorted(column.values.tolist()))
+    if not 0 < len(levels) <= limits.MOST_BINS:
+        raise DataError(
+            f"column '{column.name}' has {max(len(levels), column.distinct):,} levels, and an ordered column at most "
+            f"{limits.MOST_BINS}: choose another likelihood, {in_python(column.name, 'histogram')} for numbers"
+        )
+    return in_type(levels, text=text)
 
 
 def require_words(column: Summary) -> None:

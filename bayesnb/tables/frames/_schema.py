@@ -151,9 +151,10 @@ class Schema:
             laplace: Use Dirichlet(1 + l) instead, whose mode is the textbook estimate.
         """
         made = {}
-        for block, (first, *_) in self.blocks.items():
+        for block, (first, *others) in self.blocks.items():
             own = first.family if self.family is None or first.kind == MISSING else self.family
-            made[block] = _family(first.kind, self.sizes, smoothing, laplace=laplace) if own is None else own
+            sizes = tuple(max(len(column.values), 1) for column in (first, *others))
+            made[block] = _family(first.kind, sizes, smoothing, laplace=laplace) if own is None else own
         return made["x"] if self.single else made
 
     def say_left_out(self) -> str:
@@ -235,7 +236,9 @@ class Schema:
                 shape = x.shape[0], sizes[0]
                 found[block] = type(x)((x.data, codes[0][x.indices], x.indptr), shape)
             else:
-                columns = [np.where(x[:, d] >= 0, each[x[:, d].astype(int)], -1) for d, each in enumerate(codes)]
+                gone = self.blocks[block][0].missing_code
+                places = np.where(x >= 0, x, -1).astype(int)
+                columns = [np.where(x[:, d] >= 0, each[places[:, d]], gone) for d, each in enumerate(codes)]
                 found[block] = np.stack(columns, axis=1).astype(x.dtype)
         return found
 
@@ -302,6 +305,8 @@ def _family(kind: Kind, sizes: tuple[int, ...], smoothing: float, *, laplace: bo
             return FAMILIES["bernoulli"](added, added)
         case "categorical":
             return FAMILIES["categorical"](sizes, added)
+        case "ordered":
+            return FAMILIES["ordered"](sizes)
         case "normal":
             return FAMILIES["normal"](strength=rows, shape=rows)
         case "poisson":

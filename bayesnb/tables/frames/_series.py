@@ -278,6 +278,16 @@ def texts(cells: nw.Series[Any]) -> Array:
     return np.array([*found.to_pylist(), None], object)[codes]
 
 
+def is_ordered(cells: nw.Series[Any]) -> bool:
+    """Whether a column's type has categories in an order: of pandas and Arrow those that say so, of polars an Enum.
+
+    polars sorts and compares an Enum by its order, and writes it as an ordered dictionary of Arrow.
+    """
+    if cells.implementation.is_pyarrow():
+        return getattr(cells.to_native().type, "ordered", False)
+    return isinstance(cells.dtype, nw.Enum)  # narwhals' name for those of pandas too
+
+
 def declared_categories(cells: nw.Series[Any], *, text: bool = True) -> list[Any]:
     """The categories that a column's type declares, even if they do not occur in it: texts, or else numbers."""
     if cells.dtype not in WITH_CATEGORIES:
@@ -285,7 +295,8 @@ def declared_categories(cells: nw.Series[Any], *, text: bool = True) -> list[Any
     if cells.implementation.is_polars():  # its Categorical has the categories of the whole program
         found = list(cells.dtype.categories) if isinstance(cells.dtype, nw.Enum) else []
     else:
-        found = [] if text and cells.implementation.is_pyarrow() else cells.cat.get_categories().to_list()
+        unordered = text and cells.implementation.is_pyarrow() and not is_ordered(cells)
+        found = [] if unordered or not len(cells) else cells.cat.get_categories().to_list()
     if not text:
         return [*dict.fromkeys(float(value) for value in found if value is not None)]
     return in_one_spelling(as_texts(found)).drop_null().unique().to_pylist()

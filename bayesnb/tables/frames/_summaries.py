@@ -17,7 +17,8 @@ import pyarrow as pa
 
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.tables.frames import _series as series
-from bayesnb.tables.frames._texts import DATES, Texts, are_among, are_numbers, encoded
+from bayesnb.tables.frames._levels import in_one_order, require_levels
+from bayesnb.tables.frames._texts import DATES, Texts, are_among, are_numbers, encoded, in_one_spelling
 from bayesnb.tables.frames._values import CODES, FLAGS, MAYBE_NAMES, MISSING, Array
 from bayesnb.tables.frames._words import vectorizer_of, vocabulary_of
 
@@ -46,6 +47,7 @@ class Summary:
         extra: What weights add to the number of cells: a cell of weight 3 is three cells, one of weight .5 is one.
         lost: How many of the missing cells are texts that may be names: NA and None.
         inner: The span of the numbers that are no code of a missing cell, such as -999.
+        levels: The declared categories from low to high, if the column's type says that they are ordered.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Summary:
     extra: float = 0.0
     lost: int = 0
     inner: tuple[float, float] = (np.inf, -np.inf)
+    levels: tuple[str | float, ...] = ()
 
     @property
     def times(self) -> float:
@@ -99,6 +102,11 @@ class Summary:
         return self.text and self.distinct <= len(FLAGS) and {*self.values.tolist()} <= {*FLAGS.values()}
 
     @property
+    def has_levels(self) -> bool:
+        """Whether all its values are levels of its type."""
+        return self.values is not None and len(self.levels) > 0 and {*self.values.tolist()} <= {*self.levels}
+
+    @property
     def light(self) -> Summary:
         """The same summary without its values if they are many numbers, or texts that are read as words."""
         if self.words is not None:
@@ -128,6 +136,7 @@ class Summary:
             numbers=both,
             texts=texts,
             declared=tuple(dict.fromkeys((*self.declared, *other.declared))),
+            levels=in_one_order(self.levels, other.levels),
             whole=self.whole and other.whole,
             span=(min(self.span[0], other.span[0]), max(self.span[1], other.span[1])),
             inner=(min(self.inner[0], other.inner[0]), max(self.inner[1], other.inner[1])),
@@ -186,7 +195,11 @@ def summarise_column(
         return Summary(cells.name, 0, len(cells), most=most)
     if own is not None:
         declared = tuple(series.declared_categories(given, text=False))
-        return replace(_of_numbers(cells, own, place, most, inferred and not declared), declared=declared)
+        if isinstance(chosen, tuple):
+            values = pd.unique(own[~np.isnan(own)]).tolist()
+            require_levels(cells.name, chosen, values, lambda odd: place(int(np.argmax(own == odd))))
+        found = _of_numbers(cells, own, place, most, inferred and not declared)
+        return replace(found, declared=declared, levels=declared if series.is_ordered(given) else ())
     typed, gone = cells.dtype in DATES, cells.null_count()
     if typed and cells.n_unique() > most:  # to write each as text would take long
         return Summary(cells.name, len(cells) - gone, gone, text=True, numbers=None, typed=True, most=most)
@@ -195,17 +208,23 @@ def summarise_column(
     codes = np.where(np.append(are_among(names, missing), True)[codes], -1, codes)
     if (codes < 0).all():
         return Summary(cells.name, 0, len(cells), most=most, lost=lost)
+    if isinstance(chosen, tuple):
+        spelt = in_one_spelling(names).to_pylist()
+        values = [spelt[code] for code in pd.unique(codes[codes >= 0])]
+        require_levels(cells.name, chosen, values, lambda odd: place(int(np.argmax(codes == spelt.index(odd)))))
     y, num_classes = classes
     counts = np.bincount((codes + 1) * num_classes + y, minlength=(len(names) + 1) * num_classes)
     gone, counts = int(counts[:num_classes].sum()), counts[num_classes:].reshape(-1, num_classes)
     texts = Texts(names, counts, most)
+    declared = tuple(value for value in series.declared_categories(given) if value.strip() not in missing)
     return Summary(
         cells.name,
         len(cells) - gone,
         gone,
         text=True,
         texts=texts,
-        declared=tuple(value for value in series.declared_categories(given) if value.strip() not in missing),
+        declared=declared,
+        levels=declared if series.is_ordered(given) else (),
         odd=_first_odd(codes, names, place),
         typed=typed,
         words=None if vectorizer is None else vocabulary_of(vectorizer, texts.shown.to_pylist()),

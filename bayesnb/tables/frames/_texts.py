@@ -19,6 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bayesnb.compute.arrays import _limits as limits
 from bayesnb.tables.frames._values import (
     DECIMAL_COMMA,
     FLAGS,
@@ -82,8 +83,9 @@ def without(column: pa.Array, missing: Collection[str]) -> tuple[pa.Array, int]:
     names = are_among(values, {*MAYBE_NAMES} & {*missing})
     if not encoded:
         return pc.if_else(pa.array(absent), None, column), int(names.sum())
-    codes = pa.array(np.arange(len(values), dtype=np.int32), mask=absent).take(column.indices)
-    return pa.DictionaryArray.from_arrays(codes, values), pc.sum(pa.array(names).take(column.indices)).as_py() or 0
+    codes = pa.array(np.cumsum(~absent, dtype=np.int32) - np.int32(1), mask=absent).take(column.indices)
+    kept = pa.DictionaryArray.from_arrays(codes, values.filter(pa.array(~absent)), ordered=column.type.ordered)
+    return kept, pc.sum(pa.array(names).take(column.indices)).as_py() or 0
 
 
 def _encoded(cells: nw.Series[Any]) -> tuple[Array, pa.Array]:
@@ -311,7 +313,9 @@ def _unique(parts: tuple[Part, ...]) -> Part:
 
 
 class Lookup:
-    """The codes of texts among sorted values, by the eight letters after those with which all values begin."""
+    """The codes of texts among sorted values, by the eight letters after those with which all values begin; among few
+    values, in any order, by their hashes.
+    """
 
     def __init__(self, values: Sequence[Any]) -> None:
         self._values = pa.array(values, pa.large_string())
@@ -336,6 +340,8 @@ class Lookup:
             return np.full(len(texts), -1, np.int32)
         if texts.equals(self._values):
             return np.arange(len(texts), dtype=np.int32)
+        if len(self._values) <= limits.MOST_BINS:  # as many as an ordered column may have
+            return pc.index_in(texts, value_set=self._values).fill_null(-1).to_numpy()
         letters, places = _letters(texts, self._start), np.zeros(len(texts), np.int32)
         order = np.argsort(letters)  # to search for neighbours one after the other is six times as fast
         places[order] = np.minimum(np.searchsorted(self._letters, letters[order]), len(self._values) - 1)

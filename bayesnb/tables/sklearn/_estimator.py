@@ -59,16 +59,16 @@ class NaiveBayesClassifier(IncrementalClassifier):
     Args:
         likelihoods: `auto`: for each column of a frame the likelihood that suits its values, as ``infer_likelihoods``
             shows; for an array Bernoulli for each column of zeros and ones in 10 or more rows, and numbers for all
-            others. Or one of `bernoulli`, `categorical` (codes 0, 1, ...), `normal`, `histogram`
-            (numbers of any distribution), `poisson`, `multinomial`, `words` or `character n-grams` (of columns of
-            text), or `gamma`, `exponential`, `weibull`, `beta`, `student` (with 4 degrees of freedom) and others
-            (docs/theory/likelihood.md), each an ``nb.Likelihood``, for all columns; a list of them, one per column; a
-            dict of them, or of families or vectorizers, by name or by patterns such as `pixel_*`; `auto` chooses for
-            other columns, and columns that share one family object form one block; for an array a dict by position,
-            ranges of them, and `*` for all others; a family, such as ``nb.MultivariateNormal()``, for all columns as
-            one block; or a ``NaiveBayes`` with its own priors, such as ``nb.from_numpyro`` gives, whose blocks are the
-            columns in its order, or blocks by name. A column that is `skip` is left out. For blocks a list, or a dict
-            by block, of any of these.
+            others. Or one of `bernoulli`, `categorical` (codes 0, 1, ...), `ordered` (levels of a type, or numbers; of
+            texts a list of them, low to high), `normal`, `histogram` (numbers of any distribution), `poisson`,
+            `multinomial`, `words` or `character n-grams` (of columns of text), or `gamma`, `exponential`, `lognormal`,
+            `weibull`, `beta`, `student` (with 4 degrees of freedom) and others (docs/theory/likelihood.md), for all
+            columns; a list of them, one per column; a dict of them, or of families or vectorizers, by name or by
+            patterns such as `pixel_*`; `auto` chooses for other columns, and columns that share one family object form
+            one block; for an array a dict by position, ranges of them, and `*` for all others; a family, such as
+            ``nb.MultivariateNormal()``, for all columns as one block; or a ``NaiveBayes`` with its own priors, such as
+            ``nb.from_numpyro`` gives, whose blocks are the columns in its order, or blocks by name. A column that is
+            `skip` is left out. For blocks a list, or a dict by block, of any of these.
         method: `default`, the best probabilities that we know of (docs/probabilities.md): inferred numbers are
             ``nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram())``, each column and view has a power, learned from
             exact leave-one-out predictions, and the prediction is averaged with those of models of dependence, with

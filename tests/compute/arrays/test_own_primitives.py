@@ -10,7 +10,7 @@ FRONTS = [(), (2,), (3, 2)]
 CASES = {  # the shapes of the arguments behind the axes in front
     "sum": (sum_segmentations, ((5, 5), (4,))),
     "best": (best_segmentation, ((5, 5), (4,), (5,))),
-    "weights": (segment_weights, ((4, 6), (3, 4, 6), (2,))),
+    "weights": (segment_weights, ((4, 6), (3, 4, 6), (2, 4))),
 }
 
 

@@ -248,7 +248,7 @@ def segments(rng: np.random.Generator, dtype: Any) -> tuple[Any, ...]:
 
 def counts(rng: np.random.Generator, dtype: Any) -> tuple[Any, ...]:
     """Mass and counts of cells, and totals."""
-    shapes, counted = ((4, 6), (3, 4, 6), (2,)), (False, True, False)
+    shapes, counted = ((4, 6), (3, 4, 6), (2, 4)), (False, True, False)
     found = [
         rng.poisson(3, size) if whole else rng.gamma(2.0, size=size)
         for size, whole in zip(shapes, counted, strict=True)

@@ -16,7 +16,9 @@ def test_weights_are_ratios_of_gammas(by_jax, size, rng):
     mass, totals = rng.dirichlet(np.ones(5), 3), np.array([1.0, 4.0])
     counts = np.floor(size * rng.gamma(1.0, 2.0, (2, 3, 5)))
     with jax.enable_x64(True):
-        weights, rest = (jax.jit(segment_weights) if by_jax else segment_weights)(mass, counts, totals)
+        weights, rest = (jax.jit(segment_weights) if by_jax else segment_weights)(
+            mass, counts, np.tile(totals[:, None], 3)
+        )
     rows = counts.sum(axis=-1)
     for a, d in np.ndindex(2, 3):
         unit = totals[a] + rows[:, d]

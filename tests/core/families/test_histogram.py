@@ -6,18 +6,20 @@ import jax
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import comb, gammaln, logsumexp, softmax
+from scipy.special import betaln, gammaln, logsumexp, softmax
 
 import bayesnb as nb
 
 
 @pytest.mark.slow
-def test_bayes_theorem_with_joined_cells(rng, key):
+@pytest.mark.parametrize("family", [nb.Histogram(cells=6), nb.Histogram.ordered([6, 4, 2])], ids=["numbers", "levels"])
+def test_bayes_theorem_with_joined_cells(family, rng, key):
     """prior x likelihood = evidence x posterior at draws, most of which have fewer cuts than cells."""
     from tests.laws import prior_density
 
     X, y = rng.normal(size=(30, 3)) + np.arange(30)[:, None] % 2, np.arange(30) % 2
-    post = nb.fit_posterior(nb.NaiveBayes(nb.Histogram(cells=6)), X, y)
+    X = np.clip(np.round(X), 0, [5, 3, 1]) if family.levels else X
+    post = nb.fit_posterior(nb.NaiveBayes(family), X, y)
     draws = post.sample(key, 20)
     assert (draws["x_cuts"].sum(axis=(1, 2)) < 15).any()
     for i in range(20):
@@ -98,6 +100,7 @@ def test_columns_without_a_say_are_found(num_rows):
         ({"edges": ["a"]}, "edges are numbers between bins"),
         ({"total": 0.0}, "totals must lie between 1e-6 and 1e6, got 0.0"),
         ({"total": ()}, "total must be positive numbers"),
+        ({"levels": (3,)}, "levels are those of nb.Histogram.ordered"),
     ],
 )
 def test_bad_arguments(arguments, sentence):
@@ -136,7 +139,7 @@ def by_joining(counts, levels):
         segment = np.cumsum([0, *cuts])
         width = np.bincount(segment)
         own = np.array([np.bincount(segment, row) for row in counts])
-        of_prior = -np.log(size * comb(size - 1, sum(cuts)))
+        of_prior = np.log(8) + betaln(sum(cuts) + 8, size - sum(cuts))  # p ~ Beta(8, 1), cuts with probability p
         each = gammaln(width + own) - gammaln(width) - own * np.log(width)
         logs.append(of_prior + (each.sum(axis=1) + gammaln(size) - gammaln(size + own.sum(axis=1))).sum())
         shares = (width + own) / (size + own.sum(axis=1, keepdims=True))
@@ -169,7 +172,9 @@ def test_ordered_levels_average_over_all_ways_to_join_neighbours(rng, tmp_path):
             nb.Histogram.ordered(wrong)
 
 
-@pytest.mark.parametrize(("ordered", "num_rows", "most"), [(True, 20, -0.01), (True, 100, 0.0), (False, 100, 0.005)])
+@pytest.mark.parametrize(
+    ("ordered", "num_rows", "most"), [(True, 20, -0.01), (True, 100, 0.0), (False, 100, 0.005), (False, 20, 0.005)]
+)
 def test_few_rows_say_more_of_ordered_levels_than_of_free_ones(ordered, num_rows, most):
     """The mean log loss less that of ``Categorical``, of thresholds of a Normal in five columns, or of free levels."""
     size, changes = 7, []

@@ -47,8 +47,9 @@ def test_a_column_of_categories_is_taken_at_every_door(form, cells, tmp_path):
     frame = FORMS[form](cells)
     clf = nb.NaiveBayesClassifier(method="posterior").fit(frame, Y)
     plain = pd.DataFrame({"c": cells, "size": SIZE})
-    other = nb.NaiveBayesClassifier({"c": "categorical", "size": "normal"}, method="posterior").fit(plain, Y)
-    assert clf.likelihoods_ == {"c": "categorical", "size": "normal"}
+    kind = sorted({*cells} - {None}) if form == "ordered" else "categorical"
+    other = nb.NaiveBayesClassifier({"c": kind, "size": "normal"}, method="posterior").fit(plain, Y)
+    assert clf.likelihoods_ == {"c": "ordered" if form == "ordered" else "categorical", "size": "normal"}
     expected = other.predict_proba(plain)
     for rows in (frame, plain, [{"c": cell, "size": size} for cell, size in zip(cells, SIZE, strict=True)]):
         assert_allclose(clf.predict_proba(rows), expected, rtol=1e-12)
@@ -56,7 +57,7 @@ def test_a_column_of_categories_is_taken_at_every_door(form, cells, tmp_path):
     assert_allclose(clf.predict_proba({"c": cells[0], "size": SIZE[0]}), expected[:1], rtol=1e-12)
     if form != "pyarrow":
         assert_allclose(clf.predict_proba(frame.iloc[3:6]), expected[3:6], rtol=1e-12)
-        batches = nb.NaiveBayesClassifier({"c": "categorical", "size": "normal"}, method="posterior")
+        batches = nb.NaiveBayesClassifier({"c": kind, "size": "normal"}, method="posterior")
         batches.partial_fit(frame.iloc[:12], Y[:12]).partial_fit(plain.iloc[12:], Y[12:])
         assert_allclose(batches.predict_proba(frame), expected, rtol=1e-6)
     nb.save(clf, tmp_path / "model")
@@ -84,11 +85,12 @@ def test_categories_of_flags_and_dates(categories, kind, ordered):
     assert_array_equal(nb.NaiveBayesClassifier("normal").fit(SIZE[:, None], column).classes_, np.unique(column))
 
 
-def test_unused_categories_of_numbers_are_categories():
-    column = pd.Series(pd.Categorical(CELLS["whole"], categories=[10, 9, 2, 7], ordered=True))
+@pytest.mark.parametrize("ordered", [False, True])
+def test_unused_categories_of_numbers_are_categories(ordered):
+    column = pd.Series(pd.Categorical(CELLS["whole"], categories=[10, 9, 2, 7], ordered=ordered))
     clf = nb.NaiveBayesClassifier().fit(pd.DataFrame({"c": column}), Y)
-    assert clf.schema_.columns[0].values == (2.0, 7.0, 9.0, 10.0)
-    assert nb.infer_likelihoods(pd.DataFrame({"c": column}))["c"] == "categorical"
+    assert clf.schema_.columns[0].values == ((10.0, 9.0, 2.0, 7.0) if ordered else (2.0, 7.0, 9.0, 10.0))
+    assert nb.infer_likelihoods(pd.DataFrame({"c": column}))["c"] == ("ordered" if ordered else "categorical")
     many = pd.DataFrame({"c": pd.Categorical(np.arange(60) / 7)})
     assert nb.infer_likelihoods(many)["c"] == "normal"  # each occurs once
 

@@ -88,7 +88,7 @@ def test_categories_are_those_that_are_declared_or_present(column, values):
     clf = nb.NaiveBayesClassifier().fit(pd.DataFrame({"c": column}), [0, 1, 0, 1])
     assert clf.schema_.columns[0].values == values
     enum = pl.DataFrame({"c": pl.Series(["b", "a"], dtype=pl.Enum(["c", "b", "a"]))})
-    assert nb.NaiveBayesClassifier().fit(enum, [0, 1]).schema_.columns[0].values == ("a", "b", "c")
+    assert nb.NaiveBayesClassifier().fit(enum, [0, 1]).schema_.columns[0].values == ("c", "b", "a")
 
 
 def test_likelihoods_by_name_and_by_pattern():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -137,6 +137,21 @@ class HistogramStatistics(Statistics):
                 f"statistics of block {block!r}: all classes must have the same edges and point masses, without NaN"
             )
 
+    @classmethod
+    def of_levels(cls, tables: Sequence[Array]) -> Self:
+        """Those of ordered columns, from the rows of each class at each level, [K, C] for each column."""
+        edges, atoms = level_bins([table.shape[1] for table in tables])
+        counts = np.stack([np.pad(t, ((0, 0), (0, atoms.shape[1] - t.shape[1]))) for t in tables], axis=1)
+        alike = (np.repeat(table[None], len(counts), axis=0) for table in (edges, atoms))
+        return cls(counts, np.zeros(counts.shape[:2]), *alike)
+
+    def spread(self, codes: Sequence[Array], sizes: Sequence[int]) -> Self:
+        """Those of the same ordered columns with more levels: level c of column d becomes ``codes[d][c]``."""
+        tables = [np.zeros((len(self.counts), size)) for size in sizes]
+        for d, (table, places) in enumerate(zip(tables, codes, strict=True)):
+            table[:, places] = self.counts[:, d, : len(places)]
+        return self.of_levels(tables)
+
     def merge(self, other: Self) -> Self:
         """The statistics of both sets of rows together.
 
@@ -213,6 +228,14 @@ class ViewStatistics(HistogramStatistics):
     @property
     def observed_cells(self) -> Array:
         return self.count
+
+
+def level_bins(num_levels: Sequence[int]) -> tuple[Array, Array]:
+    """The edges [D, G - 1] between levels 0, 1, ..., C - 1 of ordered columns, and these as point masses, [D, G]."""
+    sizes = np.array(num_levels, int)[:, None]
+    levels = np.arange(float(max(sizes.max(), limits.FEWEST_BINS)))[None]
+    edges = np.where(levels < sizes - 1, levels + 0.5, NO_EDGE)[:, :-1]
+    return edges, np.where(levels < sizes, levels, NO_EDGE)
 
 
 def same_bins(edges: Array, others: Array) -> bool:

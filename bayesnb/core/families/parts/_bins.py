@@ -19,8 +19,8 @@ from numpyro.distributions import constraints
 from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays._placement import Array
 from bayesnb.compute.numerics._stable import log_gamma_ratio
+from bayesnb.compute.primitives import _segmentations as segmentations
 from bayesnb.compute.primitives._codes import MISSING, find_bins
-from bayesnb.compute.primitives._segmentations import draw_segmentation, log_prior_of_count, sum_segmentations
 from bayesnb.core.families.priors._segments import join_bins, segment_ends
 
 
@@ -122,29 +122,32 @@ class NumbersInBins(dist.Distribution):
 class Cuts(dist.Distribution):
     """Cuts [D, G - 1], 1 or 0, whose segments have weights exp(``log_weight``), by the table that ``which`` [D] says.
 
-    ``log_weight`` [A, D, G, G] are the tables of the columns, and ``real`` [D, G - 1] is 1 for a bin edge.
+    ``log_weight`` [A, D, G, G] are the tables of the columns, and ``real`` [D, G - 1] is 1 for a bin edge. Before
+    the tables each is a cut with probability p ~ Beta(1 + M, 1), where M are ``certain``.
     """
 
     arg_constraints: ClassVar[dict[str, Any]] = {"log_weight": constraints.dependent, "real": constraints.dependent}
     support = constraints.independent(constraints.boolean, 1)
     pytree_data_fields = ("log_weight", "real", "which")
+    pytree_aux_fields = ("certain",)
 
-    def __init__(self, log_weight: Array, real: Array, which: Array) -> None:
-        self.log_weight, self.real, self.which = log_weight, real, which
+    def __init__(self, log_weight: Array, real: Array, which: Array, certain: int = 0) -> None:
+        self.log_weight, self.real, self.which, self.certain = log_weight, real, which, certain
         super().__init__(batch_shape=jnp.shape(real)[:-1], event_shape=jnp.shape(real)[-1:], validate_args=False)
 
     def log_prob(self, value: Array) -> Array:
         """The log probability of cuts, [D]."""
         columns, size = jnp.arange(len(self.real)), self.real.shape[-1] + 1
         which, tables = self.which.astype(int), self.log_weight
-        prior = log_prior_of_count(self.real)[columns, value.sum(axis=-1).astype(int)]
+        prior = segmentations.log_prior_of_count(self.real, self.certain)[columns, value.sum(axis=-1).astype(int)]
         ends = segment_ends(value)
         begins = jnp.roll(ends, 1, axis=-1)
         start = jax.lax.cummax(jnp.where(begins, jnp.arange(size)[None], 0), axis=1)
         segments = tables[which[:, None], columns[:, None], start, jnp.arange(size)[None]]
         # the sums of all tables: under vmap they are the same for every draw
         real = jnp.broadcast_to(self.real[None], (len(tables), *self.real.shape))
-        whole = sum_segmentations(tables, real)[0][which, columns]
+        given = segmentations.with_certain_cuts(tables, real, self.certain)
+        whole = segmentations.sum_segmentations(*given)[0][which, columns] + jnp.log(1.0 + self.certain)
         logs = prior + jnp.where(ends, segments, 0.0).sum(axis=-1) - whole
         return jnp.where(((value <= 0) | (self.real > 0)).all(axis=-1), logs, -jnp.inf)
 
@@ -153,7 +156,8 @@ class Cuts(dist.Distribution):
         if sample_shape:
             keys = jax.random.split(key, sample_shape[0])
             return jax.vmap(lambda one: self.sample(one, sample_shape[1:]))(keys)
-        return draw_segmentation(key, self.log_weight, self.real, self.which)
+        given = segmentations.with_certain_cuts(self.log_weight, self.real, self.certain)
+        return segmentations.draw_segmentation(key, *given, self.which)[:, : self.real.shape[1]]
 
 
 class SegmentProbs(dist.Distribution):

@@ -19,22 +19,37 @@ import jax.numpy as jnp
 
 from bayesnb.compute.arrays._placement import Array, varying_as
 from bayesnb.compute.numerics._stable import NEVER
+from bayesnb.compute.primitives import _segmentations as segmentations
 from bayesnb.compute.primitives._segment_weights import segment_sums, segment_weights
-from bayesnb.compute.primitives._segmentations import best_segmentation, log_prior_of_count, sum_segmentations
+
+CERTAIN = 7
+"""M of ordered levels, of which two neighbours are apart with probability p ~ Beta(1 + M, 1).
+
+With 20 rows of five columns without an order the log loss is then within .005 of that of ``Categorical``, whose prior
+generated them, and with 20 of ordered ones below it (docs/theory/histogram.md).
+"""
 
 
 class Prior(NamedTuple):
-    """``mass`` q [D, G], ``counts`` c [K, D, G], ``real`` [D, G - 1], 1 for a bin edge, and ``totals`` A."""
+    """``mass`` q [D, G], ``counts`` c [K, D, G], ``real`` [D, G - 1], 1 for a bin edge, and ``totals`` A, [A, D].
+
+    ``certain`` is M of the prior of cuts, under which each edge is one with probability p ~ Beta(1 + M, 1).
+    """
 
     mass: Array
     counts: Array
     real: Array
-    totals: tuple[float, ...]
+    totals: Array
+    certain: int = 0
 
     @property
     def total(self) -> Array:
-        """A, [A, 1, 1, 1]."""
-        return jnp.asarray(self.totals, self.mass.dtype)[:, None, None, None]
+        """A, [A, D, 1, 1]."""
+        return jnp.asarray(self.totals, self.mass.dtype)[:, :, None, None]
+
+    def concentration(self, place: Array) -> Array:
+        """A q of bins [D, G], given the places of the totals [D]."""
+        return self.totals[place, jnp.arange(len(place))][:, None] * self.mass
 
     def segments(self) -> Array:
         """The mass of every segment from bin i to j, [D, G, G]; 1 where there is none."""
@@ -69,8 +84,10 @@ def average(prior: Prior) -> Average:
     """The exact average over all cuts and totals, each total as probable as the others."""
     log_weight, rest = log_weights(prior)
     real = jnp.broadcast_to(prior.real[None], (*log_weight.shape[:2], log_weight.shape[-1] - 1))
-    log_sum, log_share = sum_segmentations(log_weight, real.astype(log_weight.dtype))
-    log_sum = log_sum + rest - jnp.log(1.0 * len(prior.totals))
+    tables, edges = segmentations.with_certain_cuts(log_weight, real.astype(log_weight.dtype), prior.certain)
+    log_sum, log_share = segmentations.sum_segmentations(tables, edges)
+    log_share = log_share[..., : log_weight.shape[-2], : log_weight.shape[-1]]
+    log_sum = log_sum + rest + jnp.log((1.0 + prior.certain) / len(prior.totals))
     evidence = jax.nn.logsumexp(log_sum, axis=0)
     by_total = jax.nn.log_softmax(log_sum, axis=0)  # also where the sum of two is rounded to the larger
     return Average(log_share + by_total[:, :, None, None], log_weight, log_sum, evidence)
@@ -102,10 +119,10 @@ def best(prior: Prior, most: int | None = None) -> tuple[Array, Array]:
     log_weight, rest = log_weights(prior)
     real = jnp.broadcast_to(prior.real[None], (*log_weight.shape[:2], log_weight.shape[-1] - 1))
     real = real.astype(log_weight.dtype)
-    of_count = log_prior_of_count(real).astype(log_weight.dtype)
+    of_count = segmentations.log_prior_of_count(real, prior.certain).astype(log_weight.dtype)
     if most is not None:
         of_count = jnp.where(jnp.arange(of_count.shape[-1]) < most, of_count, NEVER)
-    value, cuts = best_segmentation(log_weight, real, of_count)
+    value, cuts = segmentations.best_segmentation(log_weight, real, of_count)
     place = (value + rest).argmax(axis=0)
     return place, jnp.take_along_axis(cuts, place[None, :, None], axis=0)[0].astype(int)
 

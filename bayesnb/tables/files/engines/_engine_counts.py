@@ -157,6 +157,8 @@ def _(_: Any, counts: _Counts, columns: Sequence[Column]) -> PoissonStatistics:
 
 @count_block.register(Histogram)
 def _(family: Any, counts: _Counts, columns: Sequence[Column]) -> HistogramStatistics:
+    if columns[0].kind == "ordered":
+        return HistogramStatistics.of_levels([counts.table(column, max(len(column.values), 1)) for column in columns])
     return _in_bins(family, counts, columns)[0]
 
 

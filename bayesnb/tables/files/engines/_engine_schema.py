@@ -62,6 +62,8 @@ def describe_query(
     asked = ask(none, target, likelihoods, None)
     read = [name for name in (*asked.names, asked.target) if asked.chosen.get(name) != SKIP]
     queries = Queries(as_read(lazy, read, reading), asked.target)
+    types = lazy.collect_schema() if lazy.implementation.is_polars() else {}
+    levels = {name: tuple(dtype.categories) for name, dtype in types.items() if isinstance(dtype, nw.Enum)}
     weights = None
     if sample is None:
         rows, weights = _first_rows(queries)
@@ -71,6 +73,7 @@ def describe_query(
         if {*opened.names} != {*none.names}:
             raise DataError(f"the sample must have the columns of the query, {none.names}, got {opened.names}")
     summaries, _, kept, _ = summarise_source(opened, asked, sampled=True)
+    summaries |= {name: replace(summaries[name], levels=levels[name]) for name in levels.keys() & summaries.keys()}
     if weights is not None:
         kept = replace(RowSample.of(rows.combine_chunks().to_batches()[0], asked.target, weights), whole=False)
     return TableSchema(asked, _of_all_rows(queries, asked, summaries), kept), queries
@@ -111,7 +114,7 @@ def _of_all_rows(queries: Queries, asked: Asked, sampled: Mapping[str, Summary])
             raise DataError(
                 f"column '{name}' holds {dtype}, which engines write in many ways: make it text or a number"
             )
-        coded = kind in ("categorical", "bernoulli")
+        coded = kind in ("categorical", "bernoulli", "ordered") or isinstance(kind, tuple)
         if name in bounds:
             own = _of_numbers(own, bounds[name], num_rows)
             if kind is None and _may_number_rows(own) and queries.distinct(name) == own.num_cells:
@@ -185,7 +188,7 @@ def _of_values(sampled: Summary, values: pa.Table, num_rows: int, chosen: Any) -
     num_cells = int(counts[~are_missing(cells)].sum())
     found = summarise_column(cells, lambda _: SOME_ROW, chosen=chosen)
     found = replace(found, num_cells=num_cells, missing=num_rows - num_cells)
-    found = replace(found, repeated=found.distinct < num_cells, declared=sampled.declared)
+    found = replace(found, repeated=found.distinct < num_cells, declared=sampled.declared, levels=sampled.levels)
     if found.texts is None or not num_cells:
         return found
     codes, names = encoded(cells)

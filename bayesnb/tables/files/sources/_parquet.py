@@ -43,6 +43,7 @@ class ParquetFile:
             with self._open() as file:
                 self.schema: pa.Schema = file.schema_arrow
                 self.num_rows: int = file.metadata.num_rows
+                self._unordered = _without_order(file)
 
     def batches(self, names: Sequence[str], texts: Collection[str] = ()) -> Iterator[RowBatch]:
         """Yield the named columns of all rows.
@@ -62,6 +63,9 @@ class ParquetFile:
                 try:
                     # each Arrow thread would keep its own memory; reading already runs in parallel with counting
                     for rows in file.iter_batches(size, groups, list(names), use_threads=False):
+                        for name in self._unordered.keys() & {*names}:
+                            column = rows[name].cast(self._unordered[name])
+                            rows = rows.set_column(rows.schema.get_field_index(name), name, column)
                         yield row_batch(rows, first, (first + rows.num_rows) / self.num_rows)
                         first += rows.num_rows
                 except (pa.ArrowException, OSError) as error:
@@ -75,6 +79,15 @@ class ParquetFile:
             pq.ParquetFile(handle, buffer_size=limits.BUFFER_BYTES, pre_buffer=False, read_dictionary=[*texts]) as file,
         ):
             yield file
+
+
+def _without_order(file: pq.ParquetFile) -> dict[str, pa.DataType]:
+    """The types of values of ordered columns whose order the file does not have, as their dictionary was left out."""
+    fields = [field for field in file.schema_arrow if getattr(field.type, "ordered", False)]
+    groups = map(file.metadata.row_group, range(file.metadata.num_row_groups if fields else 0))
+    chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
+    without = {chunk.path_in_schema for chunk in chunks if not chunk.has_dictionary_page}
+    return {field.name: field.type.value_type for field in fields if field.name in without}
 
 
 def rows_in_batch(names: Sequence[str]) -> int:

@@ -21,7 +21,7 @@ from bayesnb.core.storage._kinds import STORED, Kind, no_result, rebuild, store
 from bayesnb.core.storage._saved_results import check_statistics, same_result
 from bayesnb.tables.files._summarise_table import RowSample
 from bayesnb.tables.frames._blocks import AnySchema, BlocksSchema
-from bayesnb.tables.frames._columns import KINDS, SKIP, Column
+from bayesnb.tables.frames._columns import CODED, KINDS, SKIP, Column
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._summaries import Summary
 from bayesnb.tables.frames._texts import Texts
@@ -161,7 +161,7 @@ def _check_column(column: Column, *, named: bool) -> None:
         or (kind == "own") != bool(column.family)
     ):
         raise ValueError(f"column {column.name!r} must have the vectorizer or the family of its kind, got {column!r}")
-    if column.text and kind not in ("bernoulli", "categorical", "words", SKIP):
+    if column.text and kind not in (*CODED, "words", SKIP):
         raise ValueError(f"column {column.name!r} is {kind} and cannot contain text")
     if not 0 < column.width <= most:
         raise ValueError(f"width of column {column.name!r} must be a number of columns of an array, got {column.width}")
@@ -172,7 +172,8 @@ def _check_column(column: Column, *, named: bool) -> None:
     types: set[type] = {str} if column.text else {bool, int, float}
     if not {*map(type, values)} <= types or any(value != value for value in values[:1]):
         raise ValueError(f"values of column {column.name!r} must be texts or numbers, as its cells are, got {values!r}")
-    if not all(map(operator.lt, values, values[1:])) or (kind == "bernoulli" and len(values) != 2):
+    ordered = kind == "ordered" and len({*values}) == len(values)
+    if not (ordered or all(map(operator.lt, values, values[1:]))) or (kind == "bernoulli" and len(values) != 2):
         raise ValueError(f"values of column {column.name!r} must be different, and in order, got {values!r}")
 
 
