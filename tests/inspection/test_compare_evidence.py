@@ -131,9 +131,9 @@ def test_likelihoods_of_different_supports_are_densities_of_the_same_rows():
     for name in ("Normal", "bayesnb.Normal"):
         with pytest.raises(ValueError, match="fits of different rows"):
             compare_evidence({"a": fit("Gamma", waits), "b": fit(name, gaps)})
-    with pytest.raises(ValueError, match="a density, in the unit of their column.*give precision"):
-        counts = np.ceil(waits)
-        compare_evidence({"a": nb.NaiveBayes(nb.Likelihood(dist.Poisson)), "b": models["Gamma"]}, counts, Y)
+    counts = {"a": nb.NaiveBayes(nb.Likelihood(dist.Poisson)), "b": models["Gamma"]}
+    with pytest.raises(ValueError, match=r"a density, in the unit of their column.*give precision"):
+        compare_evidence(counts, np.ceil(waits), Y)
 
 
 # measures: found edges have seen the rows, densities have a unit

@@ -87,7 +87,7 @@ class Hurdle(Mapped):
     axes = property(lambda self: (*self.parts[0].axes, ("concentration", "KA")))
     positive = property(lambda self: (*self.parts[0].positive, "concentration"))
     sites = property(lambda self: (*self.parts[0].sites, "atoms"))
-    support = property(lambda self: self.parts[0].support)
+    support = property(lambda self: OrValues(self.parts[0].support, self.at))
     num_classes = property(lambda self: self.parts[0].num_classes or self.parts[1].num_classes)
 
     def axis_sizes(self, num_classes: int, num_columns: int) -> Mapping[str, int]:
