@@ -291,6 +291,7 @@ def _warnings(*earlier: str) -> Iterator[None]:
 
 
 def _print_description(description: Description) -> None:
+    from bayesnb.tables.frames._inferred import Choice, table_of
     from bayesnb.tables.frames._series import label, listing
 
     classes = listing([label(value) for value in description.classes])
@@ -299,10 +300,8 @@ def _print_description(description: Description) -> None:
     )
     if description.num_unlabelled:
         click.echo(f"Rows left out because '{description.target.name}' is missing: {description.num_unlabelled:,}")
-    columns = description.schema.used
-    for column in columns[: limits.MOST_SHOWN]:
-        click.echo(f"  {column.name}: {column.likelihood} ({column.describe()})")
-    if len(columns) > limits.MOST_SHOWN:
-        click.echo(f"  and {len(columns) - limits.MOST_SHOWN} more columns")
-    for name, reason in description.left_out:
-        click.echo(f"  {name}: left out ({reason})")
+    used, columns = description.schema.used, description.schema.columns
+    shown = [*used[: limits.MOST_SHOWN], *(column for column in columns if column not in used)]
+    click.echo(table_of([*map(Choice.of, shown)]))
+    if len(used) > limits.MOST_SHOWN:
+        click.echo(f"and {len(used) - limits.MOST_SHOWN} more columns")

@@ -327,10 +327,10 @@ class Column:
     def describe(self) -> str:
         """A short description: the range, the values or their number."""
         if not self.values:
-            return "{:g} to {:g}".format(*(self.span or ()))
+            return "{:g} to {:g}".format(*self.span) if self.span else "no cells"
         names = [*map(label, self.values)] if self.kind == "ordered" or len(self.values) <= 4 else []
         if self.kind == "ordered":
-            return " < ".join(names if len(names) <= 4 else (names[0], "...", names[-1])) + f", {len(names)} levels"
+            return " < ".join(names if len(names) <= 4 else (names[0], f"... ({len(names)} levels) ...", names[-1]))
         return ", ".join(names) or f"{len(self.values)} categories"
 
 

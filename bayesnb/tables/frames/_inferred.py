@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._typing import ArrayLike, Table
@@ -34,11 +34,36 @@ class Choice(NamedTuple):
         name: The column.
         kind: Its likelihood, or `skip` if it is left out.
         reason: Why; worded to follow "the column has".
+        missing: The number of its missing cells.
+        otherwise: Which other likelihoods it may have.
     """
 
     name: str
     kind: Kind
     reason: str
+    missing: int = 0
+    otherwise: str = ""
+
+    @classmethod
+    def of(cls, column: Column) -> Self:
+        """That of a described column, with its values."""
+        values = "" if column.kind == SKIP else f": {column.describe()}"
+        kind: Any = column.likelihood
+        reason = (column.reason or "your choice") + values
+        return cls(column.name, kind, reason, column.missing, _others(column.kind, text=bool(column.text)))
+
+
+def _others(kind: str, *, text: bool) -> str:
+    kinds = ("categorical", "ordered", "words") if text else ("normal", "histogram", "ordered", "categorical")
+    return ", ".join(one for one in kinds if one != kind)
+
+
+def table_of(choices: Sequence[Choice]) -> str:
+    """The choices as a table."""
+    rows = [("column", "likelihood", "because it has", "missing", "or"), *choices]
+    cells = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join("  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in cells)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -48,7 +73,7 @@ class InferredLikelihoods(Mapping[str, str]):
     Give it to ``NaiveBayesClassifier(likelihoods=...)``, or a dict of it with other choices. Its repr is a table.
 
     Attributes:
-        choices: For each column its name, likelihood and reason.
+        choices: For each column its name, likelihood, reason, missing cells and other likelihoods.
 
     Example:
         >>> import pandas as pd, bayesnb as nb
@@ -70,9 +95,7 @@ class InferredLikelihoods(Mapping[str, str]):
         return len(self.choices)
 
     def __repr__(self) -> str:
-        rows = [("column", "likelihood", "because it has"), *self.choices]
-        widths = [max(len(row[place]) for row in rows) for place in (0, 1)]
-        return "\n".join(f"{name:{widths[0]}}  {kind:{widths[1]}}  {reason}" for name, kind, reason in rows)
+        return table_of(self.choices)
 
 
 def infer_likelihoods(frame: Table, sample_weight: ArrayLike | None = None) -> InferredLikelihoods:
@@ -112,7 +135,8 @@ def infer_likelihoods(frame: Table, sample_weight: ArrayLike | None = None) -> I
 
 def infer(column: Summary) -> Choice:
     """The likelihood that suits a column."""
-    return Choice(column.name, *_infer(column))
+    kind, reason = _infer(column)
+    return Choice(column.name, kind, reason, column.missing, _others(kind, text=column.text and not column.flags))
 
 
 def _infer(column: Summary) -> tuple[Kind, str]:

@@ -74,9 +74,9 @@ def test_declared_categories_do_not_count_as_values():
 def test_the_table_of_choices_is_a_mapping_that_cannot_change():
     found = nb.infer_likelihoods(pd.DataFrame({"height": [1.5, 2.5, 2.0], "colour": list("rgb")}))
     assert repr(found).splitlines() == [
-        "column  likelihood   because it has",
-        "height  normal       numbers",
-        "colour  categorical  text with 3 values",
+        "column  likelihood   because it has      missing  or",
+        "height  normal       numbers             0        histogram, ordered, categorical",
+        "colour  categorical  text with 3 values  0        ordered, words",
     ]
     assert found == {"height": "normal", "colour": "categorical"}
     assert {**found, "height": "skip"}["height"] == "skip"
