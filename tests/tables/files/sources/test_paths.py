@@ -8,6 +8,8 @@ import zipfile
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
@@ -15,6 +17,7 @@ import bayesnb as nb
 from bayesnb.studies.cli import main
 from bayesnb.tables.files._description import make_table
 from bayesnb.tables.files.sources._paths import as_pandas, open_data
+from bayesnb.tables.files.sources._tables import open_table
 from bayesnb.tables.frames._series import DataError
 from bayesnb.tables.frames._values import READING
 
@@ -105,30 +108,88 @@ def test_decimal_commas_are_named_with_what_to_write(place, model):
         nb.stream(nb.NaiveBayes(nb.Normal()), "rows.csv", label="label", columns=["price"])
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_a_table_written_with_any_marks_is_read_back(seed, place):
-    """Markers of missing cells, separators, decimals, thousands, quotes and line ends, at random."""
-    rng = np.random.default_rng(seed)
+def some_seeds(count):
+    """The first seeds by default, and 500 with ``-m fuzz``."""
+    return [*range(count), *(pytest.param(seed, marks=pytest.mark.fuzz) for seed in range(count, 500))]
+
+
+def marks_of(rng):
+    """What a file may be written with, and a table of numbers and texts, of which some are missing."""
     sep, decimal = rng.choice([*",;|\t^ "]), rng.choice([*".,"])
     decimal = "." if sep == "," else decimal
     thousands = rng.choice([mark for mark in "'., " if mark not in (sep, decimal)])
-    marker, end = rng.choice(["", "NA", "?", "-", "n. d.", "99999"]), rng.choice(["\n", "\r\n", "\r"])
-    x = np.where(rng.random(50) < 0.2, np.nan, (rng.normal(size=50) * 10.0 ** rng.integers(0, 6, 50)).round(2))
-    texts = np.array(["plain", 'with "quotes"', "two\nlines", "a,b;c|d", "'tis", "=1+1", "1.5 kg", None], object)
-    text = texts[rng.integers(0, len(texts), 50)]
+    markers = rng.choice(["", "NA", "?", "-", "n. d.", "99999"], rng.integers(1, 3), replace=False).tolist()
+    texts = np.array(
+        ["plain", 'with "quotes"', "two\nlines", "a,b;c|d", "'tis", "=1+1", "1.5 kg", "é ß 漢", None], object
+    )
+    table = {
+        "number": np.where(
+            rng.random(50) < 0.2, np.nan, (rng.normal(size=50) * 10.0 ** rng.integers(0, 6, 50)).round(2)
+        ),
+        "whole": np.where(rng.random(50) < 0.2, np.nan, rng.integers(-2_000_000, 2_000_000, 50)),
+        "text": texts[rng.integers(0, len(texts), 50)],
+        "kind": np.array([*"ab"], object)[np.arange(50) % 2],
+    }
+    return {"sep": sep, "decimal": decimal, "thousands": thousands, "na_values": markers}, table
+
+
+def read_back(source, table):
+    batches = source.batches(source.names, {"text", "kind"})
+    found = pd.concat([as_pandas(batch) for batch in batches])
+    for name in ("number", "whole"):
+        np.testing.assert_allclose(found[name].astype(float), table[name])
+    for name in ("text", "kind"):
+        assert found[name].astype(object).where(found[name].notna(), None).tolist() == table[name].tolist()
+
+
+@pytest.mark.parametrize("seed", some_seeds(20))
+def test_a_table_written_with_any_marks_is_read_back(seed, place):
+    """Markers of missing cells, separators, decimals, thousands, quotes, blanks, line ends, and gzip, at random."""
+    rng = np.random.default_rng(seed)
+    options, table = marks_of(rng)
+    sep, end, quoting = options["sep"], rng.choice(["\n", "\r\n", "\r"]), rng.choice([0.0, 0.1, 1.0])
 
     def cell(value):
         absent = value is None or value != value
-        number = f"{value:,.2f}" if isinstance(value, float) and not absent else ""
-        shown = number.translate({ord(","): thousands, ord("."): decimal}) if number else value
-        shown = marker if absent else shown
-        quoted = any(mark in shown for mark in (sep, '"', "\n", "\r")) or rng.random() < 0.1
-        return '"' + shown.replace('"', '""') + '"' if quoted else shown
+        number = "" if absent or isinstance(value, str) else f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
+        shown = number.translate({ord(","): options["thousands"], ord("."): options["decimal"]}) if number else value
+        shown = rng.choice(options["na_values"]) if absent else shown
+        quoted = any(mark in shown for mark in (sep, '"', "\n", "\r")) or rng.random() < quoting
+        shown = '"' + shown.replace('"', '""') + '"' if quoted else shown
+        return f" {shown} " if not quoted and sep not in " \t" and rng.random() < 0.1 else shown
 
-    rows = [["number", "text", "kind"], *zip(x.tolist(), text, np.array([*"ab"])[np.arange(50) % 2], strict=True)]
-    (place / "any.csv").write_bytes(end.join(sep.join(map(cell, row)) for row in rows).encode())
-    options = {"sep": sep, "decimal": decimal, "thousands": thousands, "na_values": [marker]}
-    source = open_data("any.csv", READING.declare(options))
-    found = pd.concat([as_pandas(batch) for batch in source.batches(source.names, {"text", "kind"})])
-    np.testing.assert_allclose(found["number"], x)
-    assert found["text"].tolist() == text.tolist()
+    rows = [[*table], *zip(*(column.tolist() for column in table.values()), strict=True)]
+    written = end.join(sep.join(map(cell, row)) for row in rows).encode()
+    name, content = ("any.csv.gz", gzip.compress(written)) if seed % 2 else ("any.csv", written)
+    (place / name).write_bytes(content)
+    read_back(open_data(name, READING.declare(options)), table)
+
+
+FORMS = {
+    "parquet": lambda frame: frame.to_parquet("any.parquet", row_group_size=20) or "any.parquet",
+    "parquet of polars": lambda frame: pl.from_pandas(frame).write_parquet("any.parquet") or "any.parquet",
+    "pandas": lambda frame: frame,
+    "categories": lambda frame: frame.astype({"text": "category"}),
+    "polars": pl.from_pandas,
+    "lazy": lambda frame: pl.from_pandas(frame).lazy(),
+    "pyarrow": pa.Table.from_pandas,
+    "parts": lambda frame: [frame[:7], frame[7:]],
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("seed", some_seeds(2))
+@pytest.mark.usefixtures("place")
+def test_a_table_of_any_form_is_read_back(seed, form):
+    """Markers of missing cells are among the texts, and those that are numbers among the numbers."""
+    rng = np.random.default_rng(seed)
+    options, table = marks_of(rng)
+    absent = {
+        True: [*options["na_values"], None],
+        False: [np.nan, *(99999.0 for marker in options["na_values"] if marker == "99999")],
+    }
+    marked = {
+        name: np.where(pd.isna(column), rng.choice(absent[column.dtype == object], 50), column)
+        for name, column in table.items()
+    }
+    read_back(open_table(FORMS[form](pd.DataFrame(marked)), READING.declare(options)), table)
