@@ -326,7 +326,9 @@ def require_separator(path: Path, header: bytes, head: bytes, delimiter: bytes) 
     """Raise DataError if the first line shows another separator than commas, semicolons and tabs, or is a comment."""
     first, *others = (line.strip() for line in head.splitlines() if line.strip())
     rows = [first, *others[:2]]
-    comment = first.startswith(b"#") and len({line.count(delimiter) for line in rows}) > 1
+    cells = [[reads_as_number(cell.decode(errors="replace")) for cell in line.split(delimiter)] for line in rows[1:]]
+    names_follow = len(cells) == 2 and any(cells[1]) and not any(cells[0])  # the header, and then a row
+    comment = first.startswith(b"#") and (len({line.count(delimiter) for line in rows}) > 1 or names_follow)
     blanks = len(rows) == 3 and len({len(line.split()) for line in rows}) == 1 < len(first.split())
     other = delimiter not in header and (b"|" in header or blanks)
     if not (comment or other or first.lower().startswith(b"sep=")):

@@ -362,7 +362,10 @@ def test_a_number_for_missing_cells_is_a_hint():
     assert fitted(written("rows.csv", ["999", *SIZES]))[1] == ""
 
 
-@pytest.mark.parametrize("head", ["size|kind\n", "size kind\n", "sep=;\nsize;kind\n", "# of today, by me\nsize;kind\n"])
+@pytest.mark.parametrize(
+    "head",
+    ["size|kind\n", "size kind\n", "sep=;\nsize;kind\n", "# of today, by me\nsize;kind\n", "# today; me\nsize;kind\n"],
+)
 def test_other_separators_are_named_with_the_option(head):
     sep = next(mark for mark in ";| " if mark in head.splitlines()[-1])
     written("rows.csv", SIZES, sep, head)
