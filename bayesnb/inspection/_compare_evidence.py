@@ -20,6 +20,7 @@ from bayesnb.compute.arrays._placement import Array, to_double
 from bayesnb.compute.arrays._typing import ArrayLike, Estimator, LabelsLike, Table
 from bayesnb.compute.numerics._dirichlet import log_multivariate_beta_ratio
 from bayesnb.core.families import Histogram, Likelihood, Mapped, Multinomial, MultivariateNormal, Normal
+from bayesnb.core.families._mapped import whole
 from bayesnb.core.families._views import Views, generative
 from bayesnb.core.families.parts._bin_statistics import bin_mass, same_bins
 from bayesnb.core.families.parts._support import require_positive
@@ -254,8 +255,8 @@ def _(family: Any, others: list[Any], statistics: Any, weight: Any, owner: str) 
 
 @_cost_of_shares.register(Mapped)
 def _(family: Any, others: list[Any], statistics: Any, weight: Any, owner: str) -> float:
-    inner = [one.parts[0] if isinstance(one, Mapped) else one for one in others]
-    return _cost_of_shares(family.parts[0], inner, statistics.parts[0], weight, owner)
+    own, counted = next(whole(family, statistics))
+    return _cost_of_shares(own, [next(whole(one))[0] for one in others], counted, weight, owner)
 
 
 def _log_precisions(precision: Any, weights: Mapping[str, Any]) -> float:

@@ -268,3 +268,12 @@ def test_arviz_compares_exact_leave_one_out_row_for_row():
         assert_allclose(abs(float(row["elpd_diff"])), d.sum(), atol=1e-10)
         assert_allclose(float(row["dse"]), np.sqrt(150) * np.std(d), atol=1e-10)
     assert "elpd_loo" in str(elpd_data(rows["wide"]))
+
+
+def test_values_of_their_own_name_the_axis_of_their_probabilities():
+    model = nb.NaiveBayes(nb.Hurdle(nb.LogNormal(), at=(0.0, np.nan)))
+    post = nb.fit_posterior(model, [[0.0], [1.0], [2.0], [np.nan]], [0, 0, 1, 1])
+    data = to_arviz(post, key=jax.random.key(0), num_samples=10)
+    atoms = data["posterior"]["x_atoms"]
+    assert atoms.dims[2:] == ("classes", "x_features", "x_categories")
+    assert data["posterior"].coords["x_categories"].values.tolist() == ["0", "NaN", "other"]

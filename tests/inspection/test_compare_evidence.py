@@ -344,3 +344,23 @@ def test_histograms_with_other_edges_are_fits_of_the_same_rows():
     assert set(compare_evidence(models, REAL, Y).log_evidence) == {"a", "b"}
     with pytest.raises(ValueError, match="fits of different rows"):
         compare_evidence({"a": nb.fit_posterior(histogram(), REAL, Y), "b": nb.fit_posterior(histogram(), -REAL, Y)})
+
+
+def test_mapped_cells_compare_in_the_unit_of_x():
+    """Two densities of x as they are; a probability beside a density in widths of x, which the density's cells have."""
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = np.exp(rng.normal(y[:, None], 1.0, (40, 1)))
+    fits = {"log": nb.NaiveBayes(nb.LogNormal()), "plain": nb.NaiveBayes(nb.Normal())}
+    found = compare_evidence(fits, X, y)
+    assert found.from_data == dict.fromkeys(fits, ("loc", "rate"))
+    logs = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), np.log(X), y)
+    assert_allclose(found.log_evidence["log"], logs.log_evidence - np.log(X).sum(), rtol=1e-9)
+    assert found.log_bayes_factor("log", "plain") > 5
+    hurdle = {"hurdle": nb.NaiveBayes(nb.Hurdle(nb.LogNormal(), at=0.0)), "plain": nb.NaiveBayes(nb.Normal())}
+    zeros = np.where(X < 0.7, 0.0, X)
+    with pytest.raises(ValueError, match="give precision"):
+        compare_evidence(hurdle, zeros, y)
+    widths = compare_evidence(hurdle, zeros, y, precision=0.1)
+    alone = nb.fit_posterior(hurdle["hurdle"], zeros, y).log_evidence
+    assert_allclose(widths.log_evidence["hurdle"], alone + (zeros > 0).sum() * np.log(0.1), rtol=1e-9)

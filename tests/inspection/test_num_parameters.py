@@ -157,3 +157,11 @@ def test_sizes_that_contradict_each_other_are_refused(given, options):
 def test_what_is_no_model():
     with pytest.raises(ValueError, match=r"a model such as .* got Normal"):
         nb.num_parameters(nb.Normal(), num_columns=2, num_classes=2)
+
+
+def test_values_of_their_own_have_a_parameter_each():
+    """Two classes and three columns: mean and variance, and two of the three probabilities."""
+    hurdle = nb.NaiveBayes(nb.Hurdle(nb.LogNormal(), at=(0.0, 99.0)), num_classes=2)
+    assert nb.num_parameters(hurdle, num_columns=3).blocks["x"] == 2 * 3 * (2 + 2)
+    shared = nb.NaiveBayes(nb.Hurdle(nb.LogitNormal(variance="shared"), at=0.0), num_classes=2)
+    assert nb.num_parameters(shared, num_columns=3).blocks["x"] == 2 * 3 * (1 + 1) + 3

@@ -4,6 +4,7 @@ import jax
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
 from scipy.special import rel_entr
 
 import bayesnb as nb
@@ -111,3 +112,20 @@ def test_words_have_the_power_of_a_row_of_mean_length(rng):
     power = 0.9 * (1.0 + rows.sum() / 12) ** -0.5
     assert [word.name for word in raised] == [word.name for word in plain]
     assert_allclose([word.nats for word in raised], [power * word.nats for word in plain])
+
+
+def test_a_hurdle_adds_the_divergence_of_its_values_to_that_of_the_rest():
+    """KL divergence of the mixed distribution: by quadrature of its density, and a sum over its values."""
+    probs, loc, scale = np.array([[0.5, 0.1, 0.4], [0.2, 0.1, 0.7]]), np.array([0.0, 1.0]), np.array([1.0, 0.5])
+    params = {"class_probs": [0.5, 0.5], "x_loc": loc[:, None], "x_variance": scale[:, None] ** 2}
+    model = nb.NaiveBayes(nb.Hurdle(nb.LogNormal(), at=(0.0, 99.0)))
+    top = top_features(nb.PointEstimate(model, {**params, "x_atoms": probs[:, None]}))
+    z = np.linspace(-12, 12, 200_001)
+    logs = stats.norm.logpdf(z[:, None], loc, scale)
+    for k, j in ((0, 1), (1, 0)):
+        rest = (np.exp(logs[:, k]) * (logs[:, k] - logs[:, j])).sum() * (z[1] - z[0])
+        expected = rel_entr(probs[k], probs[j]).sum() + probs[k, 2] * rest
+        (feature,) = top[str(k)]
+        assert_allclose(feature.nats, expected, rtol=1e-6)
+        mean = probs[k] @ [0.0, 99.0, np.exp(loc[k] + scale[k] ** 2 / 2)]
+        assert_allclose(feature.here, mean, rtol=1e-6)

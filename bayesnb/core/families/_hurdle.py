@@ -103,7 +103,8 @@ class Hurdle(Mapped):
         return either.where(code == len(self.at), x, np.nan), code
 
     def back(self, *cells: Array) -> Array:
-        return place(*cells, self.at)
+        rest, code = cells
+        return place(rest, code, self.at)
 
     def own(self, params: Params) -> tuple[Params, ...]:
         return {name: value for name, value in params.items() if name != "atoms"}, {"probs": params["atoms"]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
+from operator import attrgetter
 from typing import Any, Self
 
 import jax.numpy as jnp
@@ -49,7 +50,7 @@ class MappedStatistics(Statistics):
 
 def _of_first(*names: str) -> Any:
     """What the whole has of its first part by these names."""
-    return [property(lambda whole, name=name: getattr(whole.parts[0], name)) for name in names]
+    return [property(attrgetter(f"first.{name}")) for name in names]
 
 
 @pytree
@@ -65,6 +66,11 @@ class Mapped(Family):
     axes, positive, squared, sites, common_sites = _of_first("axes", "positive", "squared", "sites", "common_sites")
     declared_columns, num_classes, num_columns = _of_first("declared_columns", "num_classes", "num_columns")
     axis_sizes, params = _of_first("axis_sizes", "params")
+
+    @property
+    def first(self) -> Any:
+        """The family that was given."""
+        return self.parts[0]
 
     def __post_init__(self) -> None:
         for part in self.parts:

@@ -68,7 +68,7 @@ class Transformed(Mapped):
         return f"Transformed({self.parts[0]!r}, {self.transform!r})"
 
     @property
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         return MAPS[self.transform].support
 
     def cells(self, x: Array) -> tuple[Array, ...]:

@@ -274,7 +274,7 @@ def require_exact_integrals(fit: Posterior) -> None:
 
 @check_mle.register(Mapped)
 def _(family: Any, params: Sites, statistics: Any, block: str) -> None:
-    family.each(lambda *one: check_mle(*one, block), family.own(params), statistics.parts)
+    family.each(lambda part, *own: check_mle(part, own[0], own[1], block), family.own(params), statistics.parts)
 
 
 @check_mle.register(MultivariateNormal)

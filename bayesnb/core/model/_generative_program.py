@@ -105,7 +105,8 @@ def _(family: Any, params: Params, y: Array, draw: Array | None = None) -> dict[
 
 @params_of_rows.register(Mapped)
 def _(family: Any, params: Params, y: Array, draw: Array | None = None) -> dict[str, Array]:
-    found: dict[str, Array] = family.join(family.each(lambda *one: params_of_rows(*one, y, draw), family.own(params)))
+    of_parts = family.each(lambda part, own: params_of_rows(part, own, y, draw), family.own(params))
+    found: dict[str, Array] = family.join(of_parts)
     return found
 
 

@@ -81,8 +81,9 @@ def _(family: Any, block: str, params: Params, y: Array, draw: Array, total_coun
 
 @sample_rows.register(Mapped)
 def _(family: Any, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
-    given = [f"{block}_{i}" for i in range(len(family.parts))], family.own(params)
-    return family.back(*family.each(lambda part, *own: sample_rows(part, *own, y, draw, total_count), *given))
+    names = [f"{block}_{i}" for i in range(len(family.parts))]
+    sample = lambda part, name, own: sample_rows(part, name, own, y, draw, total_count)  # noqa: E731
+    return family.back(*family.each(sample, names, family.own(params)))
 
 
 @sample_rows.register(MultivariateNormal)

@@ -264,6 +264,6 @@ def prepare(family: Any, x: Array, weight: Callable[[], Array | None]) -> Any:
 
 prepare.register(Histogram, lambda family, x, weight: family.prepare(x, weight))
 prepare.register(Views, lambda family, x, weight: family.map(lambda one: prepare(one, x, weight)))
-prepare.register(Mapped, lambda family, x, weight: family.map(lambda *one: prepare(*one, weight), family.cells(x)))
+prepare.register(Mapped, lambda family, x, weight: family.map(lambda one, z: prepare(one, z, weight), family.cells(x)))
 prepare.register(Likelihood, lambda family, x, weight: family.prepare(x, weight))
 prepare.register(OpenCategorical, lambda family, x, weight: family.prepare(x, weight))

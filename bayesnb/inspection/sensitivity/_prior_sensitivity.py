@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
-from functools import partial
+from functools import partial, singledispatch
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -147,12 +147,20 @@ def _entries(fit: Posterior, feature_names: Any) -> tuple[tuple[str, tuple[str, 
     columns = names.check_column_names(feature_names, {b: size or 0 for b, size in fit.model.columns.items()})
     found: dict[str, tuple[str, ...]] = {"class_probs": ()} if "class_probs" in _marginals(fit.model) else {}
     for block, family in fit.model.families.items():
-        width, named = len(columns[block]), isinstance(family, Hurdle)
-        values = [family.value_names] * width if named else map(range, family.category_sizes(width))
+        values = _values(family, len(columns[block]))
         codes = tuple(f"{c}={one}" for c, of_column in zip(columns[block], values, strict=True) for one in of_column)
         for site, (_, params) in marginals(family).items():
             found[f"{block}_{site}"] = columns[block] if params[0].shape[-1] == len(columns[block]) else codes
     return tuple(found.items())
+
+
+@singledispatch
+def _values(family: Any, num_columns: int) -> Iterable[Iterable[Any]]:
+    """The values of each column whose cells are categories."""
+    return map(range, family.category_sizes(num_columns))
+
+
+_values.register(Hurdle, lambda family, num_columns: [family.value_names] * num_columns)
 
 
 def _marginals(model: Any) -> Marginals:

@@ -147,3 +147,21 @@ def test_priors_that_were_learned_are_refused():
         nb.prior_sensitivity(nb.fit_mle(nb.NaiveBayes(nb.Bernoulli()), rows()[0]["f"], rows()[1]))
     with pytest.raises(ValueError, match="num_draws"):
         nb.prior_sensitivity(POST, num_draws=0)
+
+
+def test_mapped_cells_are_as_sensitive_as_the_parts_by_hand():
+    rng = np.random.default_rng(0)
+    y, z = np.arange(30) % 2, rng.normal(size=(30, 1))
+    flags = rng.random((30, 1)) < 0.3
+    hurdle = nb.fit_posterior(nb.NaiveBayes(nb.Hurdle(nb.LogNormal(), at=0.0)), np.where(flags, 0.0, np.exp(z)), y)
+    hand = nb.NaiveBayes({"which": nb.Categorical(2), "rest": nb.Normal()})
+    parts = nb.fit_posterior(hand, {"which": ~flags * 1, "rest": np.where(flags, np.nan, z)}, y)
+    ours, theirs = nb.prior_sensitivity(hurdle), nb.prior_sensitivity(parts)
+    for name, other in (("x_loc", "rest_loc"), ("x_variance", "rest_variance"), ("x_atoms", "which_probs")):
+        assert_allclose(ours.prior[name], theirs.prior[other], rtol=1e-6, atol=1e-9)
+        assert_allclose(ours.likelihood[name], theirs.likelihood[other], rtol=1e-6, atol=1e-9)
+    assert {"x[0]=0", "x[0]=other"} <= {*ours.frame()["entry"]}
+    gradient = nb.prior_gradient(hurdle, [[2.0]])["x"]
+    by_hand = nb.prior_gradient(parts, {"which": [[1]], "rest": [[np.log(2.0)]]})
+    assert_allclose(gradient["strength"], by_hand["rest"]["strength"], rtol=1e-6, atol=1e-12)
+    assert_allclose(gradient["concentration"], by_hand["which"]["concentration"], rtol=1e-6, atol=1e-12)

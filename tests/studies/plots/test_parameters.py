@@ -150,3 +150,22 @@ def test_pictures_of_jax_fits(ax, key):
     plots.class_densities(ax, fit, key=key, num_draws=3)
     plots.forest(ax, fit, "x_loc", key=key, num_draws=3)
     assert plots.decision_regions(Figure().subplots(), fit, case.X, case.y, resolution=5).images
+
+
+def test_densities_of_mapped_cells_are_of_x(ax):
+    """A log-normal's, times the share of the rest where 0 is a value of its own, which has its probability."""
+    params = {"class_probs": [0.5, 0.5], "x_loc": [[0.0], [1.0]], "x_variance": [[0.25], [0.04]]}
+    families = nb.LogNormal(), nb.Hurdle(nb.LogNormal(), at=0.0)
+    plain, beside = (nb.NaiveBayes(family).resolve([[1.0], [2.0], [3.0], [5.0]], [0, 0, 1, 1]) for family in families)
+    plots.class_densities(ax, nb.PointEstimate(plain, params), 0)
+    probs = np.array([[0.6, 0.4], [0.1, 0.9]])
+    plots.class_densities(ax, nb.PointEstimate(beside, {**params, "x_atoms": probs[:, None]}), 0)
+    for k, (one, other) in enumerate(zip(ax.lines[:2], ax.lines[2:], strict=True)):
+        density = lambda x, k=k: stats.lognorm.pdf(x, [0.5, 0.2][k], scale=np.exp(k))  # noqa: E731
+        x, y = one.get_data()
+        assert np.isfinite(x).all()
+        assert x.max() > np.exp(k + [0.5, 0.2][k])
+        assert_allclose(y, density(x), rtol=1e-6)
+        x, y = other.get_data()
+        assert_allclose(y[x != 0.0], probs[k, 1] * density(x[x != 0.0]), rtol=1e-6)
+        assert y[x == 0.0].tolist() == pytest.approx([probs[k, 0]])

@@ -315,3 +315,27 @@ def test_categories_of_several_types_that_become_equal_are_one():
     mixed = pd.DataFrame({"x": pd.Categorical.from_codes([0, 1, 2, 3, 4] * 12, categories)})
     clf = nb.NaiveBayesClassifier().fit(mixed, [0, 1, 1, 0, 1] * 12)
     assert clf.schema_.columns[0].values == ("1", "b", "c", "d")
+
+
+def test_files_take_families_of_mapped_cells(tmp_path):
+    """As the estimator does with frames; a cell outside of the support is named by its file, row and column."""
+    rng = np.random.default_rng(0)
+    y = np.array(["a", "b"])[np.arange(40) % 2]
+    size = np.exp(rng.normal(size=40))
+    frame = pd.DataFrame({"size": size, "income": np.where(rng.random(40) < 0.3, 0.0, size[::-1]), "kind": y})
+    frame.loc[3, "income"] = np.nan
+    likelihoods = {"size": nb.LogNormal(), "income": nb.Hurdle(nb.LogNormal(), at=(0.0, np.nan))}
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    X = frame[["size", "income"]]
+    found = nb.fit_table(tmp_path / "rows.csv", "kind", likelihoods=likelihoods, method="posterior")
+    own = nb.NaiveBayesClassifier(likelihoods, method="posterior").fit(X, y)
+    assert_allclose(found.predict_proba(X), own.predict_proba(X), rtol=1e-9)
+    nb.save(found, tmp_path / "fit.bayesnb")
+    assert_allclose(nb.load(tmp_path / "fit.bayesnb").predict_proba(X), found.predict_proba(X), rtol=1e-12)
+    parts = (
+        nb.NaiveBayesClassifier(likelihoods, method="posterior").partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])
+    )
+    assert_allclose(parts.predict_proba(X), own.predict_proba(X), rtol=1e-9)
+    frame.assign(size=frame["size"].where(frame.index != 6, 0.0)).to_csv(tmp_path / "bad.csv", index=False)
+    with pytest.raises(nb.StreamError, match=r"bad.csv', row 7: column 'size': a LogNormal cell is a number above 0"):
+        nb.fit_table(tmp_path / "bad.csv", "kind", likelihoods=likelihoods)

@@ -39,7 +39,7 @@ class Map(NamedTuple):
         x = either.floats(x)
         inside = self.inside(x)
         safe = either.where(inside, x, 0.5)
-        return tuple(either.where(inside, of(safe), np.nan) for of in (self.forward, self.log_slope))  # type: ignore[return-value]
+        return tuple(either.where(inside, of(safe), np.nan) for of in (self.forward, self.log_slope))
 
 
 MAPS = {
@@ -88,12 +88,13 @@ class MappedCells(dist.Distribution):
     def _moments(self) -> tuple[Array, Array]:
         """Mean and variance by the quantiles Phi(u), as good as the trapezoid rule on a Normal's scores."""
         u = np.linspace(-8.0, 8.0, 161)
+        eps = jnp.finfo(jnp.result_type(float)).eps  # float32 rounds Phi(6) to 1
         try:
-            x, weights = jax.vmap(self.icdf)(ndtr(u)), norm.pdf(u) * (u[1] - u[0])
+            x, weights = jax.vmap(self.icdf)(jnp.clip(ndtr(u), eps, 1.0 - eps)), norm.pdf(u) * (u[1] - u[0])
         except (NotImplementedError, ImportError):  # the second is NumPyro's, for another package's function
             return (jnp.full(self.batch_shape, jnp.nan),) * 2
         mean = jnp.tensordot(weights, x, axes=1)
-        return mean, jnp.tensordot(weights, jnp.square(x - mean), axes=1)
+        return mean, jnp.tensordot(weights, jnp.square(x - mean[None]), axes=1)
 
     mean = property(lambda self: self._moments()[0])
     variance = property(lambda self: self._moments()[1])
@@ -129,7 +130,8 @@ class HurdleCells(dist.Distribution):
         """Draws of x."""
         key_of_code, key_of_rest = jax.random.split(key)
         shape = (*sample_shape, *self.batch_shape)
-        code = dist.Categorical(self.probs).expand(self.batch_shape).sample(key_of_code, sample_shape)
+        logits = jnp.log(jnp.broadcast_to(self.probs, (*self.batch_shape, len(self.at) + 1)))
+        code = jax.random.categorical(key_of_code, logits, shape=shape)
         rest = jnp.broadcast_to(self.base.expand(self.batch_shape).sample(key_of_rest, sample_shape), shape)
         return place(rest, code, self.at)
 
