@@ -123,8 +123,8 @@ class LogNormal(Transformed):
         >>> import bayesnb as nb
         >>> X, y = [[1.0], [2.0], [4.0], [50.0], [60.0], [90.0]], [0, 0, 0, 1, 1, 1]
         >>> nb.fit_posterior(nb.NaiveBayes(nb.LogNormal()), X, y).predict_proba([[3.0], [30.0]]).round(2)
-        array([[0.9 , 0.1 ],
-               [0.09, 0.91]])
+        array([[0.8 , 0.2 ],
+               [0.25, 0.75]])
     """
 
     def __init__(self, **hyperparameters: Any) -> None:
