@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
+from numpyro.distributions import constraints
 from numpyro.distributions.constraints import Constraint
 
 from bayesnb.compute.arrays import _either as either
@@ -29,7 +30,7 @@ from bayesnb.core.families.parts._densities import Density, Drawn, read_argument
 from bayesnb.core.families.parts._frames import Frame, as_sparse, class_sums_of, find_frame
 from bayesnb.core.families.parts._node_statistics import NodeStatistics
 from bayesnb.core.families.parts._solvers import solver
-from bayesnb.core.families.parts._support import require_shapes, require_support
+from bayesnb.core.families.parts._support import OPEN_UNIT, require_shapes, require_support
 
 
 @pytree
@@ -118,7 +119,8 @@ class Likelihood(Family):
 
     @property
     def support(self) -> Constraint:
-        return self.density.support
+        support = self.density.support
+        return OPEN_UNIT if support is constraints.unit_interval else support
 
     @property
     def bins(self) -> Frame:

@@ -18,7 +18,7 @@ from bayesnb.core.families._normal import Normal
 from bayesnb.core.families._views import Views
 from bayesnb.core.families.parts._mapped_cells import MAPS, MappedCells
 from bayesnb.core.families.parts._statistics import Statistics
-from bayesnb.core.families.parts._support import require_cells, require_choice
+from bayesnb.core.families.parts._support import require_choice, require_support
 
 
 @pytree
@@ -78,14 +78,7 @@ class Transformed(Mapped):
         return MAPS[self.transform].back(cells[0])
 
     def check(self, x: Array, block: str) -> None:
-        change = MAPS[self.transform]
-        inside = lambda cells: change.inside(cells) | either.isnan(cells)  # noqa: E731
-        kind = type(self).__name__
-        expected, other = (
-            f"a {kind} cell is {change.cells} or NaN (missing)",
-            f"nb.Hurdle(nb.{kind}(...), {change.ends})",
-        )
-        require_cells(x, inside, block, expected, f"where other values have a meaning of their own, give {other}")
+        require_support(x, self.support, block, type(self).__name__)
 
     def likelihood(self, params: Params) -> dist.Distribution:
         return self.of_cells(self.parts[0].likelihood(params))

@@ -77,7 +77,7 @@ REFUSED = [
     (lambda: nb.Transformed(nb.Normal, "log"), r"takes a family such as Normal\(...\)"),
     (lambda: fit(nb.LogNormal(), INCOMES), r"column 0: a LogNormal cell is a number above 0.*got 0.0; .*nb.Hurdle"),
     (lambda: fit(nb.LogNormal()).predict(-SIZES), "column 0: a LogNormal cell is a number above 0"),
-    (lambda: fit(nb.LogitNormal(), SIZES), r"a LogitNormal cell is a number between 0 and 1.*at=\(0.0, 1.0\)"),
+    (lambda: fit(nb.LogitNormal(), SIZES), r"a LogitNormal cell is a number above 0 and below 1.*at=\(0.0, 1.0\)"),
     (lambda: fit(nb.LogNormal(), np.where(SIZES > 3, np.inf, SIZES)), "a LogNormal cell is a number above 0"),
 ]  # fmt: skip
 

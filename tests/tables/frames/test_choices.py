@@ -198,7 +198,9 @@ def test_what_a_word_cannot_take_names_the_column(tmp_path):
     ):
         with pytest.raises(ValueError, match=sentence):
             refused()
-    with pytest.raises(ValueError, match="column 'size' cannot be Beta: a cell is a number between 0 and 1 or missing"):
+    with pytest.raises(
+        ValueError, match="column 'size' cannot be Beta: a cell is a number above 0 and below 1 or missing"
+    ):
         nb.NaiveBayesClassifier({"size": "beta"}, method="posterior").fit(FRAME.assign(size=SIZE + 1), Y)
     with pytest.raises(ValueError, match="column 'size' cannot be NegativeBinomial2: a cell is a count"):
         nb.NaiveBayesClassifier({"size": "negative_binomial"}, method="posterior").fit(FRAME, Y)

@@ -207,10 +207,10 @@ def test_the_cell_that_is_no_boolean_is_named_at_a_later_block(tmp_path, monkeyp
 
 
 FAMILIES = {
-    "size": (nb.LogNormal(), 0.0, "a LogNormal cell is a number above 0 .*got 0.0; .*nb.Hurdle"),
-    "share": (nb.LogitNormal(), 1.0, "a LogitNormal cell is a number between 0 and 1"),
-    "income": (nb.Hurdle(nb.LogNormal(), at=99.0), -1.0, "a LogNormal cell is a number above 0"),
-    "count": (nb.Poisson(), 0.5, "a Poisson cell is a count"),
+    "size": (nb.LogNormal(), 0.0, "LogNormal: a cell is a number above 0 .*got 0; .*nb.Hurdle"),
+    "share": (nb.LogitNormal(), 1.0, "LogitNormal: a cell is a number above 0 and below 1 .*Hurdle"),
+    "income": (nb.Hurdle(nb.LogNormal(), at=99.0), -1.0, "Hurdle: a cell is a number above 0, 99"),
+    "count": (nb.Poisson(), 0.5, "Poisson: a cell is a count"),
 }
 
 
@@ -218,8 +218,8 @@ FAMILIES = {
 def test_a_cell_outside_the_support_of_a_family_is_refused_by_the_column(name):
     family, bad, sentence = FAMILIES[name]
     frame = pd.DataFrame({"other": [1.0, 2.0, 3.0], name: [0.5, bad, 0.25] if name != "count" else [1.0, bad, 2.0]})
-    with pytest.raises(DataError, match=f"column '{name}': {sentence}"):
+    with pytest.raises(DataError, match=f"column '{name}' cannot be {sentence}"):
         nb.NaiveBayesClassifier(likelihoods={name: family}).fit(frame, [0, 1, 0])
     good = frame.assign(**{name: frame[name].where(frame[name] != bad)})
-    with pytest.raises(DataError, match=f"column '{name}': {sentence}"):
+    with pytest.raises(DataError, match=f"column '{name}' cannot be {sentence}"):
         nb.NaiveBayesClassifier(likelihoods={name: family}, method="posterior").fit(good, [0, 1, 0]).predict(frame)

@@ -16,23 +16,20 @@ from numpyro.distributions.constraints import Constraint
 
 from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays._placement import Array
-from bayesnb.core.families.parts._support import words_of
+from bayesnb.core.families.parts._support import OPEN_UNIT, words_of
 
 
 class Map(NamedTuple):
-    """An increasing map z(x) of an interval to the real line; log dz/dx of x and z, x(z), and what lies at its ends."""
+    """An increasing map z(x) of an interval to the real line, log dz/dx of x, and x(z)."""
 
     support: Constraint
-    upper: float
     forward: Callable[[Array], Array]
     log_slope: Callable[[Array], Array]
     back: Callable[[Array], Array]
-    cells: str
-    ends: str
 
     def inside(self, x: Array) -> Array:
         """True for cells of the interval."""
-        return (x > 0.0) & (x < self.upper)
+        return self.support(x) & (x < np.inf)
 
     def both(self, x: Array) -> tuple[Array, Array]:
         """z and log dz/dx; NaN for cells outside of the interval, which tracers may have."""
@@ -43,17 +40,12 @@ class Map(NamedTuple):
 
 
 MAPS = {
-    "log": Map(
-        constraints.positive, np.inf, either.log, lambda x: -either.log(x), either.exp, "a number above 0", "at=0.0"
-    ),
+    "log": Map(constraints.positive, either.log, lambda x: -either.log(x), either.exp),
     "logit": Map(
-        constraints.unit_interval,
-        1.0,
+        OPEN_UNIT,
         lambda x: either.log(x) - either.log1p(-x),
         lambda x: -either.log(x) - either.log1p(-x),
         either.sigmoid,
-        "a number between 0 and 1, which are not among them,",
-        "at=(0.0, 1.0)",
     ),
 }
 

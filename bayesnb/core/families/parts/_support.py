@@ -153,12 +153,16 @@ def require_whole_rows(x: Array, sentence: str) -> None:
         refuse(seen.any(axis=1) & ~seen.all(axis=1), sentence)
 
 
+OPEN_UNIT = constraints.open_interval(0.0, 1.0)
+"""Where a logit is finite; distributions of shares have infinite log densities at 0 and 1."""
+
 SUPPORTS = (
     (constraints.boolean, 2, "0, 1", "recode the column, or use Categorical or Normal"),
     (constraints.nonnegative_integer, np.inf, "a count 0, 1, 2, ...", "use Normal for measurements"),
     (constraints.nonnegative, np.inf, "a number, 0 or more,", ""),
     (constraints.positive, 0, "a number above 0", "give zeros to nb.Hurdle(..., at=0.0)"),
     (constraints.unit_interval, 0, "a number between 0 and 1", ""),
+    (OPEN_UNIT, 0, "a number above 0 and below 1", "give zeros and ones to nb.Hurdle(..., at=(0.0, 1.0))"),
 )
 """Supports: the codes 0, 1, ... below this number are inside, a cell is this, and otherwise the advice is this."""
 
