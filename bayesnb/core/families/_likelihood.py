@@ -344,15 +344,6 @@ class Likelihood(Family):
 _node_table = jax.jit(lambda family, weight: family.node_table(weight))
 errors_of = jax.jit(lambda family: family.integral().errors)
 
-
-@jax.jit
-def slopes_of(family: Likelihood, statistics: NodeStatistics, params: Params) -> Array:
-    """The slope of the log likelihood of a row at these parameters, in spreads of the prior, [K, D, Q]."""
-    units, phi = family._units(statistics.weights), family.density.coordinates(params)
-    of = lambda z: family._log_rows(units.weights, family.density.arguments(phi + units.spread * z)).sum()  # noqa: E731
-    return jax.grad(of)(jnp.zeros_like(phi)) / jnp.maximum(statistics.observed_cells, 1e-300)[..., None]
-
-
 MOST_TABLES = 16
 """Rows of more different weights are left out one by one, as are those that are an eighth of their class or more."""
 

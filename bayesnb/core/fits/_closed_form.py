@@ -21,13 +21,12 @@ import jax
 import numpy as np
 
 from bayesnb.compute.arrays import _limits as limits
-from bayesnb.compute.arrays._compute import compute, interpret
+from bayesnb.compute.arrays._compute import compute
 from bayesnb.compute.arrays._placement import is_traced, known, on_host, with_automatic_axes
 from bayesnb.compute.arrays._typing import ArrayLike, LabelsLike, Rows
 from bayesnb.compute.arrays._user_warnings import warn
 from bayesnb.compute.numerics._covariances import first_singular, variances
-from bayesnb.core.families import Likelihood, Mapped, MultivariateNormal
-from bayesnb.core.families._likelihood import slopes_of
+from bayesnb.core.families import Mapped, MultivariateNormal
 from bayesnb.core.families.priors._normal_inverse_gamma import NormalStatistics
 from bayesnb.core.model._declarations import check_model_float32
 from bayesnb.core.model._naive_bayes import NaiveBayes, Sites
@@ -101,6 +100,9 @@ def fit_map(
     """
     model, statistics = gather(model, X, y, sample_weight, statistics, closed_form=True, evidence=False)
     model, params = compute(_resolve_and_fit, model, statistics, formula=posterior_mode)
+    if not is_traced(params):
+        for name, of_block in model.block_params(params).items():
+            require_numbers(model.families[name], of_block, statistics.blocks[name], name)
     return PointEstimate.trust(model, params)
 
 
@@ -217,6 +219,10 @@ def _warn_of_rounding(statistics: ModelStatistics) -> None:
                 )
 
 
+SPIKE = "give a value that repeats to nb.Hurdle(..., at=value), or the column to nb.Histogram"
+"""What to do about many equal cells."""
+
+
 def require_maximum(model: NaiveBayes, params: Sites, statistics: ModelStatistics) -> None:
     """ValueError if the likelihood has no maximum; traced values are not checked."""
     if is_traced(params):
@@ -225,23 +231,21 @@ def require_maximum(model: NaiveBayes, params: Sites, statistics: ModelStatistic
         check_mle(model.families[name], of_block, statistics.blocks[name], name)
 
 
-@singledispatch
-def check_mle(family: Any, params: Sites, statistics: Any, block: str) -> None:
-    """ValueError if the likelihood of these statistics has no maximum; never called on tracers."""
-    del family, params, statistics, block
+def require_numbers(family: Any, params: Sites, statistics: Any, block: str) -> None:
+    """ValueError if parameters are NaN, as where a search found no maximum."""
+    del statistics
+    for value in params.values():
+        places = np.argwhere(np.isnan(value))
+        if len(places):
+            k, d = places[0, :2]
+            raise ValueError(
+                f"block {block!r}, class {k}, column {d}: {family!r} has no maximum for these rows, or none that the "
+                f"bins of the column resolve: give more rows, use fit_posterior, or {SPIKE}"
+            )
 
 
-@check_mle.register(Likelihood)
-def _(family: Any, params: Sites, statistics: Any, block: str) -> None:
-    slope = np.abs(interpret(slopes_of, family, statistics, params)).max(axis=-1)
-    bad = (np.asarray(statistics.observed_cells) > 0) & ~(slope < limits.FLAT_LIKELIHOOD)
-    if bad.any():
-        k, d = np.argwhere(bad)[0]
-        raise ValueError(
-            f"block {block!r}, class {k}, column {d}: the likelihood of {family!r} has no maximum for these rows, or "
-            "none that the bins of the column resolve: give more rows, use fit_map or fit_posterior, or leave columns "
-            "whose values repeat to nb.Histogram"
-        )
+check_mle = singledispatch(require_numbers)
+"""ValueError if the likelihood of these statistics has no maximum; never called on tracers."""
 
 
 def require_exact_integrals(fit: Posterior) -> None:
@@ -264,10 +268,10 @@ def require_exact_integrals(fit: Posterior) -> None:
             continue
         why = (
             "log p(x) is not smooth in x, as where a location is a kink, the class is far narrower than its column, or "
-            "one value repeats, which no density can take: leave the column to nb.Histogram"
+            f"one value repeats, which no density can take: {SPIKE}"
             if name == "binning"
             else "the rows say too little about the parameters, or one value repeats: give more rows, numbers or "
-            "priors for some arguments, or leave the column to nb.Histogram"
+            f"priors for some arguments, or {SPIKE}"
         )
         raise ValueError(f"{sentence}: {why}")
 

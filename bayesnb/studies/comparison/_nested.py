@@ -23,7 +23,7 @@ from bayesnb.compute.numerics._log_prob import LogProb
 from bayesnb.compute.primitives.products import sum_terms
 from bayesnb.compute.primitives.products._linear_scores import Score
 from bayesnb.core.families._base import Family
-from bayesnb.core.fits._closed_form import CLOSED_FORMS, check_mle, conjugate, fit_mle, fit_posterior, require_maximum
+from bayesnb.core.fits._closed_form import CLOSED_FORMS, conjugate, fit_mle, fit_posterior, require_maximum
 from bayesnb.core.model._naive_bayes import NaiveBayes, Sites, Tables
 from bayesnb.core.results._evidence import evidence
 from bayesnb.core.rows._checks import columns_in
@@ -80,8 +80,7 @@ def fit_nested(
     found = compute(_fit_all, grid, stack(nested), formula=CLOSED_FORMS[fit])
     shape = len(sizes), len(models)
     seconds, failed = time.perf_counter() - started, dict[tuple[int, int], str]()
-    may_fail = any(check_mle.dispatch(type(f)) is not check_mle.dispatch(object) for f in grid.families.values())
-    for s, statistics in enumerate(nested if may_fail and found.params is not None else ()):
+    for s, statistics in enumerate(nested if found.params is not None else ()):
         for g in range(len(models)):
             params = jax.tree.map(lambda leaf, s=s, g=g: leaf[s, g], found.params)
             try:

@@ -1,5 +1,7 @@
 """Any distribution of NumPyro by quadrature, against quadrature of the rows themselves by scipy's densities."""
 
+import warnings
+
 import jax
 import numpy as np
 import numpyro.distributions as dist
@@ -9,6 +11,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 import bayesnb as nb
+from bayesnb.compute.arrays._compute import interpret
 from tests.cases import by_default
 
 DENSITIES = {  # log p(x | phi), phi in the coordinates of NumPyro
@@ -176,6 +179,39 @@ def test_what_the_bins_do_not_resolve_is_refused():
         nb.fit_posterior(nb.NaiveBayes(nb.Likelihood(dist.StudentT, df=4.0)), spike, np.zeros(300, int))
     with pytest.raises(ValueError, match="has no maximum"):
         nb.fit_mle(nb.NaiveBayes(nb.Likelihood(dist.Gamma)), [[1.0], [2.0], [3.0]], [0, 1, 1])
+
+
+@pytest.mark.parametrize(("kind", "given"), [(dist.StudentT, {"df": 4.0}), (dist.Normal, {}), (dist.Weibull, {})])
+def test_a_class_of_equal_cells_is_refused(kind, given):
+    """Their likelihood has no maximum, and the posterior's scale is too small for the bins."""
+    model, y = nb.NaiveBayes(nb.Likelihood(kind, **given)), np.repeat([0, 1], 60)
+    X = np.where(y == 1, 2.0, np.random.default_rng(0).gamma(3.0, size=120))[:, None]
+    for fit in (nb.fit_posterior, nb.fit_map, nb.fit_mle):
+        with pytest.raises(ValueError, match=r"block 'x', class 1, column 0: .*nb\.Hurdle.*nb\.Histogram"):
+            fit(model, X, y)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 5])
+def test_of_a_few_equal_cells_the_error_is_said(rows):
+    """log Z against a quadrature over log scale and (loc - x) / scale = sinh w; at most ten times what is said."""
+    cells, y = np.random.default_rng(0).normal(1.0, 1.0, 40), np.repeat([0, 1], [40, rows])
+    model = nb.NaiveBayes(nb.Likelihood(dist.StudentT, df=4.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            post = nb.fit_posterior(model, np.append(cells, np.full(rows, 2.0))[:, None], y)
+        except ValueError as error:
+            assert "nb.Hurdle" in str(error)
+            return
+    family = post.model.families["x"]
+    (centre, size), (spread, width) = (np.asarray(part)[0, 0] for part in (family.centre, family.spread))
+    a, w = np.linspace(size - 14 * width - rows * width**2, size + 9 * width, 3001)[:, None], np.linspace(-60, 60, 3001)
+    logs = stats.norm.logpdf(a, size, width) + stats.norm.logpdf(2.0 + np.exp(a) * np.sinh(w), centre, spread)
+    logs = logs + rows * (stats.t.logpdf(np.sinh(w), 4.0) - a) + a + np.log(np.cosh(w))
+    log_sum = logsumexp(logs) + np.log((a[1, 0] - a[0, 0]) * (w[1] - w[0]))
+    said = sum(np.asarray(part)[1, 0] for part in post.errors["x"].values())
+    found = interpret(nb.Likelihood.log_partition, family)[1, 0]
+    assert abs(found - log_sum) < 10 * said + 2e-3  # the last is of classes of one row
 
 
 def test_rows_beyond_the_bins_do_not_count():

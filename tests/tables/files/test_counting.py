@@ -9,6 +9,7 @@ from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 import pytest
 from numpy.testing import assert_allclose
 
@@ -202,3 +203,10 @@ def test_a_count_that_is_killed_goes_on_from_its_saved_parts(tmp_path):
     X, y = (np.concatenate(parts) for parts in zip(*random_blocks(len(there)), strict=True))
     whole = nb.sufficient_statistics(nb.NaiveBayes(nb.Normal()), X, y, num_classes=2)
     assert_same(nb.merge(there), whole)
+
+
+def test_the_bins_of_a_likelihood_are_those_of_the_first_rows_whatever_the_blocks():
+    x = np.sort(np.random.default_rng(0).gamma(2.0, size=300))[:, None]
+    y, model = np.arange(300) % 2, nb.NaiveBayes(nb.Likelihood(dist.Gamma))
+    parts = nb.stream(model, [(x[:20], y[:20]), (x[20:], y[20:])], num_classes=2, progress_bar=False)
+    assert_same(parts, nb.sufficient_statistics(model, x, y))

@@ -32,8 +32,9 @@ NODES = np.cos((DEGREES + 0.5) * np.pi / ORDER)
 LAGRANGE = np.where(DEGREES > 0, 2.0, 1.0)[:, None] * np.cos(DEGREES[:, None] * np.arccos(NODES)) / ORDER
 """l_j(t) = sum_i T_i(t) ``LAGRANGE``[i, j], with Chebyshev polynomials T_i."""
 
-LAST = LAGRANGE[-1]
-"""The last Chebyshev coefficient of a function, from its values at the nodes."""
+LAST = LAGRANGE[[-1, 2]].T * [1.0, 1e-10]
+"""What is lost of a function, from its values at the nodes: its last Chebyshev coefficient, and digits if it is steep.
+"""
 
 SCALES = ("line", "positive", "unit", "circle", "count")
 """The supports that have a map: all numbers, positive ones, those in (0, 1), angles, and counts."""

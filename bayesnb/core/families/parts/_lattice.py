@@ -24,6 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import logsumexp, ndtr, ndtri
 
+from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._placement import Array
 from bayesnb.compute.numerics._newton import minimise
 from bayesnb.compute.numerics._one_by_one import factors
@@ -96,10 +97,12 @@ def log_likelihood(density: Density, units: Units, phi: Array) -> tuple[Array, A
     some = jnp.take_along_axis(units.nodes, used.argmax(axis=1)[:, None], axis=1)  # log p may be infinite elsewhere
     logs = density.log_prob(phi, jnp.where(used, units.nodes, some))
     bins = logs[..., exact:].reshape(*logs.shape[:-1], -1, ORDER) @ jnp.asarray(LAST, logs.dtype)
-    off = (jnp.abs(bins) @ rows[:, :, None])[..., 0]
+    off = (jnp.abs(bins).sum(axis=-1) @ rows[:, :, None])[..., 0]
     found = (logs @ jnp.where(used, weights, 0.0)[:, :, None])[..., 0]
-    believed = jnp.isfinite(found) & (off < 0.01 + 1e-3 * rows.sum(axis=1)[:, None])
-    return jnp.where(believed, found, SMALL), jnp.where(believed, off, 0.0)
+    most = 0.01 + 1e-3 * rows.sum(axis=1)[:, None]
+    believed = jnp.isfinite(found) & (off < most)
+    # as much may lie beyond what is believed as lies next to it
+    return jnp.where(believed, found, SMALL), jnp.where(believed, off + (off > 0.05 * most), 0.0)
 
 
 def log_posterior(density: Density, units: Units, phi: Array) -> tuple[Array, Array]:
@@ -173,7 +176,10 @@ broadcasting = jax.numpy_rank_promotion("allow")
 
 @broadcasting
 def maxima(*given: Array, density: Density, of: str) -> tuple[Array]:
-    """The maximum [U, Q] of the likelihood, or with ``of="posterior"`` of the posterior's density of theta."""
+    """The maximum [U, Q] of the likelihood, or with ``of="posterior"`` of the posterior's density of theta.
+
+    NaN where none is found: where the rows have none, or the bins do not resolve it.
+    """
     units = Units(*given)
     per_row = units._replace(weights=units.weights / total(units))
 
@@ -182,7 +188,12 @@ def maxima(*given: Array, density: Density, of: str) -> tuple[Array]:
             return log_likelihood(density, per_row, phi)[0]
         return log_posterior(density, units, phi)[0] - density.log_jacobian(phi)
 
-    return (climb(density, units, value),)
+    mode = climb(density, units, value)
+    here = lambda z: value((mode + units.spread * z)[:, None])[:, 0]  # noqa: E731
+    slope = jax.grad(lambda z: here(z).sum())(jnp.zeros_like(mode))
+    scale = 1.0 if of == "likelihood" else jnp.maximum(total(units), 1.0)
+    found = (jnp.abs(slope) < limits.FLAT_LIKELIHOOD * scale).all(axis=1) & (here(jnp.zeros_like(mode)) > 0.5 * SMALL)
+    return (jnp.where(found[:, None], mode, jnp.nan),)
 
 
 @broadcasting

@@ -43,3 +43,16 @@ def test_other_families_are_refused_by_name(family, tmp_path):
     schema, queries = describe_query(query("polars", table, tmp_path), "label", chosen, None)
     with pytest.raises(ValueError, match=rf"columns of {type(family).__name__}, such as 'events', are not counted in"):
         count_query(schema, queries)
+
+
+def test_a_likelihood_needs_rows():
+    import polars as pl
+
+    frame = pl.DataFrame({"wait": np.random.default_rng(0).gamma(2.0, size=40), "y": np.arange(40) % 2})
+    with pytest.raises(
+        ValueError, match="columns of Gamma, such as 'wait', are not counted in an engine.*schema.count"
+    ):
+        nb.fit_table(frame.lazy(), "y", {"wait": "gamma"}, method="posterior", where="engine")
+    found = nb.fit_table(frame.lazy(), "y", {"wait": "gamma"}, method="posterior")  # its rows come here
+    clf = nb.NaiveBayesClassifier({"wait": "gamma"}, method="posterior").fit(frame[["wait"]], frame["y"])
+    np.testing.assert_allclose(found.predict_proba(frame[["wait"]]), clf.predict_proba(frame[["wait"]]), rtol=1e-9)
