@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from bayesnb.compute.arrays import _limits as limits
+from bayesnb.compute.arrays._compute import compute
 from bayesnb.compute.arrays._placement import allow_promotion, to_host
 from bayesnb.compute.jaxpr_numpy import by_numpy
+from bayesnb.core.families._base import conjugate_update
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.model._spelling import Cells, Spelling
+from bayesnb.core.results._evidence import quadrature_errors
+from bayesnb.core.rows._sufficient_statistics import sufficient_statistics
 from bayesnb.recognition._certificate import Certificate, Checks, certify
 from bayesnb.recognition._class_parameters import Labels, count_classes, parameters_by_class, same
 from bayesnb.recognition._matching import CLASS_PROBS, Matches
@@ -28,8 +33,8 @@ from bayesnb.recognition._observed_rows import (
     shorten,
 )
 from bayesnb.recognition._points import Points
-from bayesnb.recognition._priors import Setting, conjugate_priors, known_or_hyper, own_prior
-from bayesnb.recognition._reading import DIRICHLET, Reading, reading_of
+from bayesnb.recognition._priors import Setting, by_quadrature, conjugate_priors, known_or_hyper, own_prior
+from bayesnb.recognition._reading import DIRICHLET, Reading
 from bayesnb.recognition._user_program import (
     FROM_ZERO,
     NO_LABEL,
@@ -135,24 +140,62 @@ def _recognise(fn: Callable[..., object], program: Program, recognised: dict[str
         blocks = make_blocks(points.observed, tables, num_classes)
     class_probs, fixed = find_class_probs(points, program.label)
     recognised |= {b.site: f"site {b.site!r}, {b.family.__name__}" for b in blocks}
-    matches = Matches(points, blocks, class_probs, _priors(labels, points), program.label)
-    if program.ignored:
-        raise NotNaiveBayes("the other sites are no obstacle")
-    matches.match_latents()
-    rows = {b.name: b.rows(points.observed[b.site].value, b.totals, points.observed[b.site].mask) for b in blocks}
-    label = program.label if labels.site else "label"
-    settings = [Setting(points.latents, {name: v.values for name, v in matches.canonical.items()})]
-    if matches.hyper:
-        settings = [_with_hyper(labels, matches, at, keys) for at in range(3)]
-    model, own = compose(matches, settings, num_classes, fixed, rows, label)
-    checks = certify(model, labels, blocks, points, whole)
+    priors, label = _priors(labels, points), program.label if labels.site else "label"
+    cells = points.observed
+
+    def match(by_quadrature: frozenset[str]) -> tuple[Matches, Composed]:
+        blocks = make_blocks(cells, tables, num_classes, by_quadrature)
+        matches = Matches(points, blocks, class_probs, priors, program.label)
+        if program.ignored:
+            raise NotNaiveBayes("the other sites are no obstacle")
+        matches.match_latents()
+        rows = {b.name: b.rows(cells[b.site].value, b.totals, cells[b.site].mask) for b in blocks}
+        settings = [Setting(points.latents, {name: v.values for name, v in matches.canonical.items()})]
+        if matches.hyper:
+            settings = [_with_hyper(labels, matches, at, keys) for at in range(3)]
+        composed = compose(matches, settings, num_classes, fixed, rows, label)
+        return matches, composed._replace(errors=_errors(composed.resolved, matches.blocks, rows, labels))
+
+    matches, composed = match(frozenset())
+    integrated: frozenset[str] = frozenset()
+    for block in blocks:
+        if not composed.own.isdisjoint(map(block.canonical, block.params)):
+            with suppress(NotNaiveBayes):  # which leaves its priors to a sampler
+                matches, composed = match(integrated | {block.site})
+                integrated |= {block.site}
+    model = composed.model
+    checks = certify(composed.resolved, labels, matches.blocks, points, whole)
     found = compare_rows(labels, whole, [block.site for block in blocks])
-    certificate = _certificate(model, matches, labels, own, checks, found)
+    certificate = _certificate(composed, matches, labels, checks, found)
     source, spelling = make_source(fn, whole, TOGETHER in found.values()), model.spelling
     if not {CHANGED, TOGETHER}.isdisjoint(found.values()):
         spelling = spelling._replace(observes=source.__name__)  # type: ignore[union-attr]
     # numpy hyperparameters, whose precision no configuration changes
     return to_host(model).with_sites(spelling, source=source, certificate=certificate)
+
+
+def _errors(model: NaiveBayes, blocks: list[Block], rows: Any, labels: Labels) -> dict[str, float]:
+    """By block the errors of its integrals, in nats, in the example rows.
+
+    Raises:
+        NotNaiveBayes: if they are too large, as where the density has an edge.
+    """
+    integrated = [block for block in blocks if block.integrated]
+    if not integrated or not model.resolved:
+        return {}
+    model = model.with_sites(None)
+    counted = sufficient_statistics(model, rows["x"] if model.single else rows, labels.given)
+    errors = {}
+    for block in integrated:
+        parts = quadrature_errors(compute(conjugate_update, model.families[block.name], counted.blocks[block.name]))
+        errors[block.name] = float(np.max([np.max(part) for part in parts.values()]))
+        if not errors[block.name] < limits.WARNED_ERROR:
+            raise NotNaiveBayes(
+                f"site {block.site!r}: {model.families[block.name]!r} is not smooth enough for integrals over its "
+                f"arguments, which are off by {errors[block.name]:.1g} nats in the example rows: sample the program as "
+                "it is with numpyro.infer.MCMC"
+            )
+    return errors
 
 
 def _with_hyper(labels: Labels, matches: Matches, at: int, keys: Any) -> Setting:
@@ -234,8 +277,9 @@ def _some_rows(labels: Labels) -> Labels:
 
 
 def _certificate(
-    model: NaiveBayes, matches: Matches, labels: Labels, own: list[str], checks: Checks, found: dict[str, str]
+    composed: Composed, matches: Matches, labels: Labels, checks: Checks, found: dict[str, str]
 ) -> Certificate:
+    model, own, errors = composed.model, composed.own, composed.errors
     lines = [f"{model.num_classes} classes, label {labels.program.label!r}"]
     if not labels.site:
         lines[0] += ", an argument of the program: the class prior is ours"
@@ -244,20 +288,37 @@ def _certificate(
     for block in matches.blocks:
         family = model.families[block.name]
         latent = "; the latents of missing cells are integrated out" * matches.points.observed[block.site].latent_cells
-        lines.append(f"site {block.site!r}: {type(family).__name__}, {block.num_columns} columns{latent}")
+        sampled = matches.hyper or not own.isdisjoint(map(block.canonical, block.params))
+        law, how = type(family).__name__, "sampled" if sampled else "conjugate"
+        if block.integrated:
+            law = repr(family)
+        if block.name in errors:
+            how = f"by quadrature, off by {errors[block.name]:.0e} nats at most in the example rows"
+        lines.append(f"site {block.site!r}: {law}, {block.num_columns} columns, {how}{latent}")
         lines.append(f"  rows: {found[block.site]}")
         lines += [f"  {short}: known" for short in block.known]
         for short in block.params:
-            prior = "a prior of its own" if block.canonical(short) in own else "conjugate"
+            conjugate = block.canonical(short) not in own and not block.integrated
+            prior = "conjugate" if conjugate else "a prior of its own"
             parts = dict.fromkeys(map(str, matches.fed[block.canonical(short)].parts))
             lines += [f"  {short}: {part}, {prior}" for part in parts]
     return Certificate(tuple(lines), checks.largest, checks.count)
 
 
-def compose(
-    matches: Matches, settings: list[Setting], num_classes: int, fixed: Any, rows: Any, label: str
-) -> tuple[NaiveBayes, list[str]]:
-    """The model, resolved unless it has hyperpriors, and the canonical sites with priors of their own.
+class Composed(NamedTuple):
+    """The model, and ``resolved`` with the example rows, or itself with hyperpriors.
+
+    ``own`` are the canonical sites with priors of their own, ``errors`` those of integrals by block.
+    """
+
+    model: NaiveBayes
+    resolved: NaiveBayes
+    own: frozenset[str]
+    errors: Mapping[str, float] = {}
+
+
+def compose(matches: Matches, settings: list[Setting], num_classes: int, fixed: Any, rows: Any, label: str) -> Composed:
+    """The model; resolved, unless it has hyperpriors or finds bins in the rows of each fit.
 
     ``fixed`` are known class probabilities; ``rows`` gives example cells by block.
     """
@@ -274,10 +335,13 @@ def compose(
         return values or {}
 
     for block in matches.blocks:
+        if block.integrated:
+            families[block.name] = by_quadrature(block, matches, settings[0].latents)
+            continue
         found: dict[str, list[Any]] = {}
         for short in block.params:
             terms = partial(block.prior_terms, short, num_classes=num_classes)
-            for field, values in find_prior(block.canonical(short), reading_of(block.family), short, terms).items():
+            for field, values in find_prior(block.canonical(short), block.reading, short, terms).items():
                 columns = zip(found[field], values, strict=True) if field in found else None
                 found[field] = values if columns is None else [np.concatenate(both, axis=-1) for both in columns]
         known = {
@@ -310,11 +374,14 @@ def compose(
         num_classes=num_classes,
         priors=own or None,
     )
+    resolved = model
     if not hyper:
         try:
-            model = model.resolve(rows["x"] if single else rows)
+            resolved = model.resolve(rows["x"] if single else rows)
         except ValueError as error:
             raise NotNaiveBayes(f"the example rows do not fit their likelihoods: {error}") from error
     cells = tuple(Cells(block.name, block.site, block.shape) for block in matches.blocks)
     sites = tuple(matches.sites.values())
-    return model.with_sites(Spelling(label, sites, matches.canonical_sites, cells, tuple(hyper.items()))), list(own)
+    spelling = Spelling(label, sites, matches.canonical_sites, cells, tuple(hyper.items()))
+    model = model if any(block.integrated for block in matches.blocks) else resolved  # a fit finds its bins
+    return Composed(model.with_sites(spelling), resolved.with_sites(spelling), frozenset(own))

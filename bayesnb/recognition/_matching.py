@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpyro.distributions as dist
 
-from bayesnb.core.model._links import LINKS, Part, Positions
+from bayesnb.core.families.parts._links import LINKS, Part, Positions
 from bayesnb.core.model._spelling import CONSTRAINTS, Site, make_site
 from bayesnb.recognition._class_parameters import same
 from bayesnb.recognition._observed_blocks import Block, Values

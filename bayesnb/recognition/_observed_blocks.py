@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 from bayesnb.core.families._base import Family
 from bayesnb.recognition._class_parameters import same
 from bayesnb.recognition._points import Observed, Points
-from bayesnb.recognition._reading import reading_of
+from bayesnb.recognition._reading import Quadrature, Reading
 from bayesnb.recognition._user_program import NotNaiveBayes
 
 
@@ -35,11 +35,11 @@ class Values(NamedTuple):
 
 @dataclass(frozen=True)
 class Block:
-    """An observed site: its family, and by short name the ``params`` at P points, [P, K, D, ...] or common, [P, D]."""
+    """An observed site: how its family is read, and by short name ``params`` at P points, [P, K, D, ...] or [P, D]."""
 
     name: str
     site: str
-    family: type[Family]
+    reading: Reading
     params: dict[str, Values]
     common: tuple[str, ...]
     shape: tuple[int, ...]
@@ -47,6 +47,16 @@ class Block:
     totals: Any
     known: dict[str, Any]
     """Parameters that are no latents but hyperparameters of the family, by short name, [K, D]."""
+
+    @property
+    def family(self) -> type[Family]:
+        """Its class."""
+        return self.reading.family  # type: ignore[no-any-return]
+
+    @property
+    def integrated(self) -> bool:
+        """Whether its answers are integrals by quadrature."""
+        return isinstance(self.reading, Quadrature)
 
     @property
     def num_columns(self) -> int:
@@ -60,11 +70,10 @@ class Block:
     def prior_terms(self, short: str, canonical: Mapping[str, Any], num_classes: int) -> tuple[Any, ...]:
         """The terms of a prior at parameters by canonical site; those of a common one have no class axis."""
         values = {s: canonical[self.canonical(s)] for s in self.params}
-        reading = reading_of(self.family)
         if short in self.common:
-            return reading.prior_terms(short, {s: values[s] for s in self.common})
+            return self.reading.prior_terms(short, {s: values[s] for s in self.common})
         repeated = {s: np.repeat(values[s][:, None], num_classes, axis=1) for s in self.common}
-        return reading.prior_terms(short, {**values, **repeated})
+        return self.reading.prior_terms(short, {**values, **repeated})
 
     def rows(self, value: Any, totals: Any, mask: Any) -> Any:
         """The block's cells [N, D] from the site's value; with their totals, if these differ between rows.
@@ -88,30 +97,38 @@ class Block:
         return tuple(largest.astype(int).tolist()) if same.all() else None
 
 
-def make_blocks(observed: dict[str, Observed], tables: dict[str, Any], num_classes: int) -> list[Block]:
-    """The blocks of the observed sites, given the parameters by class."""
+def make_blocks(
+    observed: dict[str, Observed], tables: dict[str, Any], num_classes: int, by_quadrature: Collection[str] = ()
+) -> list[Block]:
+    """The blocks of the observed sites, given the parameters by class; some with quadrature in place of a family."""
     names = ["x"] if len(observed) == 1 else [re.sub(r"\W", "_", site) for site in observed]
     if len(set(names)) < len(names) or any(not name.isidentifier() for name in names):
         raise NotNaiveBayes(f"the observed sites {list(observed)} need names that are different Python identifiers")
     return [
-        _block(name, site, observed[site], tables[site], num_classes)
+        _block(name, site, observed[site], tables[site], num_classes, site in by_quadrature)
         for name, site in zip(names, observed, strict=True)
     ]
 
 
-def _block(name: str, site: str, cells: Observed, tables: dict[str, Any], num_classes: int) -> Block:
+def _block(
+    name: str, site: str, cells: Observed, tables: dict[str, Any], num_classes: int, by_quadrature: bool
+) -> Block:
     shape, common, params = tuple(np.shape(cells.value)[1:]), [], {}
-    if cells.family.one_feature and len(shape) != 1:
+    if cells.reading.family.one_feature and len(shape) != 1:
         raise NotNaiveBayes(f"site {site!r} has cells of shape {shape} in each row: one vector a row is expected")
-    family, tables = reading_of(cells.family).simplify(tables)
-    family, fixed = _with_known(family, tables, site)
-    known = {short: values.reshape(num_classes, *_columns(family, short, shape)) for short, values in fixed.items()}
+    reading, tables = cells.reading.simplify(tables)
+    if by_quadrature:
+        if reading.plain is None:
+            raise NotNaiveBayes(f"site {site!r} is a {reading.family.__name__}, which is not integrated numerically")
+        reading, tables = Quadrature(reading.plain), {s: np.asarray(v) for s, v in reading.arguments(tables).items()}
+    reading, fixed = _with_known(reading, tables, site)
+    known = {short: values.reshape(num_classes, *_columns(reading, short, shape)) for short, values in fixed.items()}
     for short, values in tables.items():
         if short in known:
             continue
-        event, columns = reading_of(family).support(short).event_dim, _columns(family, short, shape)
+        event, columns = reading.support(short).event_dim, _columns(reading, short, shape)
         table = values.reshape(len(values), num_classes, *columns, *values.shape[values.ndim - event :])
-        may_be_common = short == getattr(family, "may_be_common", "") and num_classes > 1
+        may_be_common = short == getattr(reading.family, "may_be_common", "") and num_classes > 1
         if may_be_common and same(table, table[:, :1]).all() and not same(table[0], table[-1]).all():
             common.append(short)
             table = table[:, 0]
@@ -119,27 +136,25 @@ def _block(name: str, site: str, cells: Observed, tables: dict[str, Any], num_cl
     totals = cells.totals
     if totals is not None:
         totals = np.where(True if cells.mask is None else cells.mask, totals, np.nan)
-    return Block(name, site, family, params, tuple(common), shape, totals, known)
+    return Block(name, site, reading, params, tuple(common), shape, totals, known)
 
 
-def _columns(family: type[Family], short: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+def _columns(reading: Reading, short: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The number of columns of a parameter's table; none for a family of one feature, or for one column, `probs_3`."""
-    return () if family.one_feature or "_" in short else (int(np.prod(shape)),)
+    of_one = "_" in short and short not in dict(reading.supports)
+    return () if reading.family.one_feature or of_one else (int(np.prod(shape)),)
 
 
-def _with_known(family: type[Family], tables: dict[str, Any], site: str) -> tuple[type[Family], dict[str, Any]]:
-    """The family in which a parameter that is the same at all points is known, with its values, [K, ...]."""
+def _with_known(reading: Reading, tables: dict[str, Any], site: str) -> tuple[Reading, dict[str, Any]]:
+    """That of a family in which parameters that are the same at all points are known, with their values, [K, ...]."""
     known = {short: values[0] for short, values in tables.items() if same(values, values[:1]).all()}
     if len(known) == len(tables):
         raise NotNaiveBayes(
             f"site {site!r} has no latent site among its parameters, only known numbers: nothing is to be learned "
             f"there; give {' or '.join(map(repr, known))} a prior"
         )
-    for short in known:
-        for special in Family.known.values():
-            if getattr(special, "known_parameter", None) == (family, short):
-                return special, {short: known[short]}
-    return family, {}
+    special = {short: found for short in known if (found := reading.with_known(short)) is not None}
+    return next(iter(special.values()), reading), {short: known[short] for short in special}
 
 
 def find_class_probs(points: Points, label: str) -> tuple[Values | None, Any]:

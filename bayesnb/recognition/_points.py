@@ -12,7 +12,7 @@ import numpy as np
 import numpyro.distributions as dist
 
 from bayesnb.core.families._base import Family
-from bayesnb.recognition._reading import names_of_likelihoods, reading_of
+from bayesnb.recognition._reading import Quadrature, Reading, names_of_likelihoods, reading_of
 from bayesnb.recognition._user_program import (
     FROM_ZERO,
     NO_LABEL,
@@ -39,9 +39,9 @@ class Latent:
 
 @dataclass
 class Observed:
-    """An observed site: the family of its likelihood, and ``params`` [P, N, ...] of its cells by short name."""
+    """An observed site: how its family is read, and ``params`` [P, N, ...] of its cells by short name."""
 
-    family: type[Family]
+    reading: Reading
     value: Any
     params: dict[str, Any]
     totals: Any
@@ -93,7 +93,7 @@ def _gather(name: str, run: Observed, params: Any, *data: Any) -> Observed:
             )
     value, totals, mask = (None if array is None else array[0] for array in data)
     mask = None if mask is None or mask.all() else mask
-    site = Observed(run.family, value, params, totals, mask, run.latent_cells)
+    site = Observed(run.reading, value, params, totals, mask, run.latent_cells)
     if (np.isnan(site.value) & (True if mask is None else _on_draws(mask, value))).any():
         raise NotNaiveBayes(
             f"site {name!r} observes NaN: leave missing cells out by a mask, such as obs_mask=~jnp.isnan(X)"
@@ -186,23 +186,22 @@ def _require_terms(name: str, site: dict[str, Any], size: int) -> None:
 
 def _read_cells(name: str, site: dict[str, Any]) -> Observed:
     fn, value = base_of(site["fn"]), site["value"]
-    families = [
-        (family, params) for family in Family.known.values() if (params := reading_of(family).params(fn)) is not None
-    ]
-    if not families:
+    readings = [*map(reading_of, Family.known.values()), Quadrature(type(fn))]
+    found = [(reading, params) for reading in readings if (params := reading.params(fn)) is not None]
+    if not found:
         raise NotNaiveBayes(
             f"site {name!r} is observed, and a {type(fn).__name__} is not a likelihood of this package, which has "
-            f"{names_of_likelihoods()}"
+            f"{names_of_likelihoods()}, and NumPyro's distributions of one number, an angle or a count"
             f"{SUMMED_OUT if type(fn).__name__.startswith('Mixture') else ''}"
         )
     _require_terms(name, site, int(np.size(value)))
-    family, params = families[0]
-    batch = np.shape(value)[: np.ndim(value) - int(family.one_feature)]
+    reading, params = found[0]
+    batch = np.shape(value)[: np.ndim(value) - int(reading.family.one_feature)]
     full = {}
     for short, param in params.items():
-        event = param.shape[param.ndim - reading_of(family).support(short).event_dim :]
+        event = param.shape[param.ndim - reading.support(short).event_dim :]
         full[short] = jnp.broadcast_to(param, (*batch, *event))
     totals = getattr(fn, "total_count", None)
     totals = None if totals is None else jnp.broadcast_to(totals, batch)
     latent = bool(site["name"] != name)  # ``obs_mask`` made two sites of one
-    return Observed(family, value, full, totals, mask_of(site), latent)
+    return Observed(reading, value, full, totals, mask_of(site), latent)

@@ -16,9 +16,10 @@ import numpy as np
 import numpyro.distributions as dist
 from numpyro.distributions import constraints, transforms
 
-from bayesnb.core.model._links import LINKS, ChangedDistribution, log_slope
+from bayesnb.core.families.parts._links import LINKS, ChangedDistribution, log_slope
 from bayesnb.recognition._class_parameters import same
 from bayesnb.recognition._matching import Fed, Matches
+from bayesnb.recognition._observed_blocks import Block
 from bayesnb.recognition._points import Latent
 from bayesnb.recognition._user_program import NotNaiveBayes, value_inside
 
@@ -166,6 +167,31 @@ def own_prior(fed: Fed, latents: Mapping[str, Latent], priors: Priors, site: str
             raise NotNaiveBayes(f"{what} is not conjugate, and is used with both signs: use one for all")
         changes = [transforms.AffineTransform(shift, scale), *changes]
     return ChangedDistribution(prior, changes) if changes else prior
+
+
+def by_quadrature(block: Block, matches: Matches, latents: Mapping[str, Latent]) -> Any:
+    """The block's likelihood, whose arguments have the program's own priors or are numbers."""
+    arguments: dict[str, Any] = {}
+    for short, values in block.known.items():
+        if (values != values.flat[0]).any():
+            raise NotNaiveBayes(
+                f"site {block.site!r} has a known {short} that is not one number: give classes and columns the same "
+                "one, each column a site of its own, or a prior"
+            )
+        arguments[short] = float(values.flat[0])
+    for short in block.params:
+        fed = matches.fed[block.canonical(short)]
+        if not covers(fed, matches.priors, latents, block.reading.support(short)):
+            raise NotNaiveBayes(
+                f"site {block.site!r}: the prior of its {short} leaves a part of its support out, where an integral "
+                "has an edge: give a prior of the whole support"
+            )
+        arguments[short] = own_prior(fed, latents, matches.priors, block.site)
+    reading: Any = block.reading
+    try:
+        return reading.family(reading.kind, **arguments)
+    except ValueError as error:
+        raise NotNaiveBayes(f"site {block.site!r} is observed, and cannot be integrated: {error}") from error
 
 
 def _prior_of_two_classes(fed: Fed, prior: Any) -> dist.Distribution:

@@ -26,6 +26,7 @@ from bayesnb.core.families import (
 )
 from bayesnb.core.families._base import Family, Params
 from bayesnb.core.families._multivariate_normal import NormalOfSeen
+from bayesnb.core.families.parts._frames import scale_of
 
 
 class Reading:
@@ -40,6 +41,9 @@ class Reading:
     def __init__(self, family: Any) -> None:
         self.family = family
 
+    plain: ClassVar[Any] = None
+    """The likelihood as NumPyro's distribution with arguments of its own, if ``nb.Likelihood`` integrates over them."""
+
     def support(self, site: str) -> Constraint:
         """The support of a site, or of the site of one column, such as ``probs_3``."""
         return dict(self.supports)[site.partition("_")[0]]
@@ -48,9 +52,18 @@ class Reading:
         """The parameters of a NumPyro distribution of cells; None if it is not this family's likelihood."""
         return {s: getattr(given, s) for s, _ in self.supports} if isinstance(given, self.likelihoods) else None
 
-    def simplify(self, params: dict[str, Array]) -> tuple[type[Family], dict[str, Array]]:
-        """A simpler family with the same likelihood, and its parameters; by default the family itself."""
-        return self.family, params
+    def simplify(self, params: dict[str, Array]) -> tuple[Reading, dict[str, Array]]:
+        """That of a simpler family with the same likelihood, and its parameters; by default the family itself."""
+        return self, params
+
+    def arguments(self, params: dict[str, Array]) -> dict[str, Array]:
+        """The arguments of the ``plain`` likelihood; by default the parameters themselves."""
+        return params
+
+    def with_known(self, site: str) -> Reading | None:
+        """How the family looks in which this parameter is known; None if there is no such family."""
+        known = (f for f in Family.known.values() if getattr(f, "known_parameter", None) == (self.family, site))
+        return next(map(reading_of, known), None)
 
     def prior_terms(self, site: str, params: Params) -> tuple[Array, ...]:
         """The functions whose linear combination is the site's log prior density.
@@ -80,6 +93,33 @@ def names_of_likelihoods() -> str:
     return ", ".join(sorted(read))
 
 
+class Quadrature(Reading):
+    """Any distribution of NumPyro, each of whose arguments has a prior of its own, or is a number."""
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__(Family.known["Likelihood"])
+        self.kind = kind
+
+    @property
+    def supports(self) -> tuple[tuple[str, Constraint], ...]:  # type: ignore[override]
+        return tuple(self.kind.arg_constraints.items())
+
+    def support(self, site: str) -> Constraint:
+        return dict(self.supports)[site]
+
+    def params(self, given: dist.Distribution) -> dict[str, Array] | None:
+        known = getattr(dist, self.kind.__name__, None) is self.kind and not given.event_dim and self.supports
+        return {s: getattr(given, s) for s, _ in self.supports} if known and scale_of(given.support) else None
+
+    def with_known(self, site: str) -> Reading | None:
+        del site  # any may be
+        return self
+
+    def prior_terms(self, site: str, params: Params) -> tuple[Array, ...]:
+        del site, params  # none is conjugate
+        return ()
+
+
 class _Beta(Reading):
     """Log density linear in log theta and log(1 - theta)."""
 
@@ -97,6 +137,7 @@ class _Beta(Reading):
 @_reading.register(Bernoulli)
 class _Bernoulli(_Beta):
     likelihoods = (dist.BernoulliProbs, dist.BernoulliLogits)
+    plain = dist.BernoulliProbs
 
 
 @_reading.register(Binomial)
@@ -126,13 +167,13 @@ DIRICHLET = _Dirichlet(Family)
 class _Categorical(_Dirichlet):
     likelihoods = (dist.CategoricalProbs, dist.CategoricalLogits)
 
-    def simplify(self, params: dict[str, Array]) -> tuple[type[Family], dict[str, Array]]:
+    def simplify(self, params: dict[str, Array]) -> tuple[Reading, dict[str, Array]]:
         probs = params["probs"].reshape(*params["probs"].shape[:2], -1, params["probs"].shape[-1])
         last = (probs > 0).any(axis=(0, 1))[:, ::-1].argmax(axis=-1)
         if not last.any():
-            return self.family, params
+            return self, params
         # the columns' tables were padded to one size
-        return self.family, {f"probs_{d}": probs[:, :, d, : probs.shape[-1] - zeros] for d, zeros in enumerate(last)}
+        return self, {f"probs_{d}": probs[:, :, d, : probs.shape[-1] - zeros] for d, zeros in enumerate(last)}
 
 
 @_reading.register(Multinomial)
@@ -146,6 +187,10 @@ class _Normal(Reading):
 
     supports = (("loc", dist.constraints.real), ("variance", dist.constraints.positive))
     likelihoods = (dist.Normal,)
+    plain = dist.Normal
+
+    def arguments(self, params: dict[str, Array]) -> dict[str, Array]:
+        return {"loc": params["loc"], "scale": jnp.sqrt(params["variance"])}
 
     def params(self, given: dist.Distribution) -> dict[str, Array] | None:
         return {"loc": given.loc, "variance": jnp.square(given.scale)} if type(given) is dist.Normal else None
@@ -192,13 +237,13 @@ class _MultivariateNormal(Reading):
     def params(self, given: dist.Distribution) -> dict[str, Array] | None:
         return {"loc": given.loc, "covariance": given.covariance_matrix} if type(given) in self.likelihoods else None
 
-    def simplify(self, params: dict[str, Array]) -> tuple[type[Family], dict[str, Array]]:
+    def simplify(self, params: dict[str, Array]) -> tuple[Reading, dict[str, Array]]:
         covariance = params["covariance"]
         variance = np.diagonal(covariance, axis1=-2, axis2=-1)
         if (covariance == variance[..., None] * np.eye(covariance.shape[-1])).all():
             diagonal: Any = self.family
-            return diagonal.diagonal, {"loc": params["loc"], "variance": variance}
-        return self.family, params
+            return reading_of(diagonal.diagonal), {"loc": params["loc"], "variance": variance}
+        return self, params
 
     def prior_terms(self, site: str, params: Params) -> tuple[Array, ...]:
         precision = jnp.linalg.inv(params["covariance"])
@@ -233,6 +278,7 @@ class _Poisson(Reading):
 
     supports = (("rate", dist.constraints.positive),)
     likelihoods = (dist.Poisson,)
+    plain = dist.Poisson
 
     def prior_terms(self, site: str, params: Params) -> tuple[Array, ...]:
         return jnp.log(params[site]), params[site]

@@ -47,7 +47,7 @@ def _assert_same(ours: Any, wanted: Any, name: str) -> None:
         assert type(ours) is type(wanted), name
         for one, other in zip(jax.tree.leaves(ours), jax.tree.leaves(wanted), strict=True):
             assert_allclose(one, other, rtol=RTOL, err_msg=name)
-    elif wanted is None or isinstance(wanted, str):
+    elif wanted is None or isinstance(wanted, str | tuple):
         assert ours == wanted, name
     else:
         one, other = np.broadcast_arrays(np.asarray(ours, float), np.asarray(wanted, float))

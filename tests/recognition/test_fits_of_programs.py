@@ -11,6 +11,8 @@ import numpyro.distributions as dist
 import pytest
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
+from numpyro.diagnostics import effective_sample_size
+from numpyro.infer import MCMC, NUTS
 
 import bayesnb as nb
 from tests.recognition.doors import KEY, REFUSED
@@ -120,3 +122,64 @@ def test_nuts(model, pairs):
         error = np.sqrt((own[site].var(axis=0) + plain.var(axis=0)) / 250)
         assert (np.abs(own[site].mean(axis=0) - plain.mean(axis=0)) < 5.0 * error).all(), site
     assert_allclose(draws[0].predict_proba(pair.X), draws[1].predict_proba(pair.X_plain), atol=0.05)
+
+
+def deviations(X, label=None):
+    """A known likelihood whose priors are not conjugate: means, and scales by their logs, features first."""
+    pi = numpyro.sample("pi", dist.Dirichlet(jnp.array([2.0, 3.0])))
+    with numpyro.plate("column", X.shape[1], dim=-2), numpyro.plate("class", 2, dim=-1):
+        log_scale = numpyro.sample("log_scale", dist.StudentT(4.0, 0.0, 0.5))
+        mean = numpyro.sample("mean", dist.Normal(jnp.array([[0.0], [1.0]]), 3.0))
+    with numpyro.plate("rows", X.shape[0]):
+        y = numpyro.sample("y", dist.Categorical(pi), obs=label)
+        numpyro.sample("x", dist.Normal(mean.T[y], jnp.exp(log_scale).T[y]).to_event(1), obs=X)
+
+
+def waits(X, flags, label=None):
+    """An unknown likelihood beside a conjugate block."""
+    with numpyro.plate("class", 2, dim=-2), numpyro.plate("column", X.shape[1], dim=-1):
+        shape = numpyro.sample("shape", dist.LogNormal(0.0, 1.0))
+        scale = numpyro.sample("scale", dist.HalfCauchy(2.0))
+    theta = numpyro.sample("theta", dist.Beta(2.0, 2.0).expand([2]).to_event(1))
+    with numpyro.plate("rows", X.shape[0]):
+        y = numpyro.sample("y", dist.Categorical(jnp.array([0.4, 0.6])), obs=label)
+        numpyro.sample("wait", dist.Weibull(scale[y], shape[y]).to_event(1), obs=X)
+        numpyro.sample("flag", dist.Bernoulli(theta[y]), obs=flags)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "args", "lines"),
+    [
+        (deviations, (LOGS["logs"][:, :2].clip(-3, 3), Y), ["by quadrature", "log_scale"]),
+        (
+            waits,
+            (np.exp(np.nan_to_num(LOGS["logs"][:, :2])), FLAGS[:, 0], Y),
+            ["Weibull", "Bernoulli, 1 columns, conj"],
+        ),
+    ],
+    ids=["deviations", "waits"],
+)
+def test_posteriors_by_quadrature_are_those_of_nuts_on_the_users_own_program(program, args, lines, tmp_path):
+    args = (np.nan_to_num(args[0]), *args[1:])
+    with jax.numpy_rank_promotion("allow"):
+        model = nb.from_numpyro(program, args, label="y")
+        mcmc = MCMC(NUTS(program), num_warmup=500, num_samples=4000, progress_bar=False)
+        mcmc.run(KEY, *args)
+    assert all(line in repr(model.certificate) for line in lines)
+    assert not model.priors
+    fit = nb.fit_posterior(model, model.rows(*args), Y)
+    assert sum(part.max() for errors in fit.errors.values() for part in errors.values()) < 1e-6
+    exact = fit.sample(KEY, 20000)
+    nuts = mcmc.get_samples()
+    assert exact.keys() - {"class_probs"} == nuts.keys()
+    for site, draws in nuts.items():
+        size = np.asarray(effective_sample_size(np.asarray(draws)[None]))
+        middle = exact[site].mean(axis=0)
+        for power in (1, 2):
+            found, expected = ((np.asarray(x) - middle) ** power for x in (draws, exact[site]))
+            error = np.sqrt(found.var(axis=0) / np.minimum(size, 2000) + expected.var(axis=0) / 20000)
+            assert (np.abs(found.mean(axis=0) - expected.mean(axis=0)) < 5.0 * error).all(), site
+    nb.save(fit, tmp_path / "fit.nb")
+    assert nb.load(tmp_path / "fit.nb").log_evidence == fit.log_evidence
+    assert np.isfinite(nb.leave_one_out(model, model.rows(*args), Y)).all()

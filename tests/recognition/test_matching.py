@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bayesnb.core.model._links import LINKS
+from bayesnb.core.families.parts._links import LINKS
 from bayesnb.recognition._matching import find_parts
 from bayesnb.recognition._observed_blocks import Values
 

@@ -26,11 +26,11 @@ from bayesnb.compute.primitives.sums import ClassSums
 from bayesnb.core.families._base import Family, Hyperparameter, Params, Score, conjugate_update, left_out
 from bayesnb.core.families._hyperparameters import plates
 from bayesnb.core.families.parts import _lattice as lattice
-from bayesnb.core.families.parts._densities import Density, Drawn, read_arguments
+from bayesnb.core.families.parts._densities import Density, Drawn, Powers, read_arguments
 from bayesnb.core.families.parts._frames import Frame, as_sparse, class_sums_of, find_frame
 from bayesnb.core.families.parts._node_statistics import NodeStatistics
 from bayesnb.core.families.parts._solvers import solver
-from bayesnb.core.families.parts._support import OPEN_UNIT, require_shapes, require_support
+from bayesnb.core.families.parts._support import OPEN_UNIT, broadcast, require_shapes, require_support
 
 
 @pytree
@@ -54,9 +54,10 @@ class Likelihood(Family):
     Args:
         distribution: A distribution of NumPyro, such as ``dist.Gamma``.
         frame: The bins of columns, [D, 4], as ``model.resolve(X, y).families["x"].frame`` has them; None to find them.
-        given, weights, centre, spread, fitted: Of a resolved model or a posterior.
+        given, weights, centre, spread, numbers, fitted, tilts: Of a resolved model or a posterior.
         **arguments: Numbers for those of its arguments that are known, and NumPyro distributions for those that have a
-            prior of their own, as in ``concentration=dist.LogNormal(0.0, 1.0)``. All others have the default prior.
+            prior of their own, as in ``concentration=dist.LogNormal(0.0, 1.0)``, of which the numbers broadcast to
+            [K, D]. All others have the default prior.
 
     Sites: ``block_argument`` [K, D] for each unknown argument, such as ``x_rate``.
 
@@ -79,9 +80,11 @@ class Likelihood(Family):
     frame: Hyperparameter = None
     centre: Hyperparameter = None
     spread: Hyperparameter = None
+    numbers: Hyperparameter = None
     fitted: bool = field(default=False, metadata={"static": True})
+    tilts: Powers = field(default=(), metadata={"static": True})
 
-    axes = (("weights", "KDM"), ("frame", "1DF"), ("centre", "1DQ"), ("spread", "1DQ"))
+    axes = (("weights", "KDM"), ("frame", "1DF"), ("centre", "1DQ"), ("spread", "1DQ"), ("numbers", "KDH"))
     statistics_type = NodeStatistics
 
     def __init__(
@@ -93,13 +96,16 @@ class Likelihood(Family):
         frame: Hyperparameter = None,
         centre: Hyperparameter = None,
         spread: Hyperparameter = None,
+        numbers: Hyperparameter = None,
         fitted: bool = False,
+        tilts: Powers = (),
         **arguments: float | dist.Distribution,
     ) -> None:
         was_read = given or (isinstance(distribution, str) and frame is not None)  # of a resolved one
-        density = Density(distribution, given) if was_read else read_arguments(distribution, arguments)
+        read = (Density(distribution, given), numbers) if was_read else read_arguments(distribution, arguments)
+        density, numbers = read
         self.__dict__.update(distribution=density.distribution, given=density.given, weights=weights, frame=frame)
-        self.__dict__.update(centre=centre, spread=spread, fitted=fitted)
+        self.__dict__.update(centre=centre, spread=spread, numbers=numbers, fitted=fitted, tilts=tilts)
         self.__post_init__()
 
     def __repr__(self) -> str:
@@ -111,7 +117,7 @@ class Likelihood(Family):
     @property
     def density(self) -> Density:
         """The distribution as a function of its unknown arguments."""
-        return Density(self.distribution, self.given)
+        return Density(self.distribution, self.given, self.tilts)
 
     @property
     def sites(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -135,6 +141,7 @@ class Likelihood(Family):
             "M": Frame(self.density.scale, None).size,
             "F": 4,
             "Q": size,
+            "H": self.density.num_numbers,
             "1": 1,
         }
 
@@ -159,7 +166,8 @@ class Likelihood(Family):
             weights = jnp.zeros(tuple(sizes[letter] for letter in "KDM"), jnp.result_type(float))
         if centre is None:
             centre, spread = self._of_all(pooled)
-        return self._replace(weights=weights, frame=pooled.frame[:1], centre=centre, spread=spread)
+        numbers = broadcast(self.numbers, tuple(sizes[letter] for letter in "KDH"), "numbers")
+        return self._replace(weights=weights, frame=pooled.frame[:1], centre=centre, spread=spread, numbers=numbers)
 
     def defaults(self, pooled: NodeStatistics) -> Params:
         own = {name for name, value in self.given if isinstance(value, tuple)}
@@ -167,7 +175,8 @@ class Likelihood(Family):
 
     def _of_all(self, pooled: NodeStatistics) -> tuple[Array, ...]:
         """The maximum of all rows together, and the information of one, [1, D, Q] each."""
-        bare = self._replace(frame=pooled.frame[:1], centre=None, spread=None)
+        none = np.zeros((1, 1, self.density.num_numbers))  # no prior has a say here
+        bare = self._replace(frame=pooled.frame[:1], centre=None, spread=None, numbers=none)
         return solver("prior", self.density)(*bare._units(pooled.weights))
 
     # the program
@@ -180,7 +189,7 @@ class Likelihood(Family):
         drawn = self._draw() if self.fitted else None
         with plates(block, self.weights.shape[:2]):
             for q, name in enumerate(self.sites):
-                prior = self.density.prior(q, centre[..., q], spread[..., q])
+                prior = self.density.prior(q, centre[..., q], spread[..., q], self.numbers)
                 if drawn is not None:
                     last = self._log_density if q + 1 == len(self.sites) else None
                     prior = Drawn(prior.support, drawn[name], partial(self._variance, q), last, found, name)
@@ -256,7 +265,9 @@ class Likelihood(Family):
         else:
             centre, spread = (jnp.asarray(part)[0] for part in (self.centre, self.spread))
         wide = lambda part, last: jnp.broadcast_to(part, (*shape, last))  # noqa: E731
-        return lattice.Units(jnp.asarray(weights), wide(nodes, bins.size), wide(centre, size), wide(spread, size))
+        numbers = wide(jnp.asarray(self.numbers)[: shape[0]], self.density.num_numbers)
+        parts = wide(nodes, bins.size), wide(centre, size), wide(spread, size), numbers
+        return lattice.Units(jnp.asarray(weights), *parts)
 
     def integral(self) -> lattice.Integral:
         """The lattices of all classes and columns, log Z [K, D], and errors [K, D, 3]. Pure JAX."""
@@ -268,7 +279,7 @@ class Likelihood(Family):
         density, units = self.density, self._units(self.weights)
         phi = density.coordinates(params)
         rows = self._log_rows(units.weights, params)
-        return rows + density.log_prior(phi, units.centre, units.spread) - density.log_jacobian(phi)
+        return rows + density.log_prior(phi, *units[2:]) - density.log_jacobian(phi)
 
     def _log_rows(self, weights: Array, params: Params) -> Array:
         """sum_m W_m log p(X_m | theta), [K, D]. Pure JAX."""

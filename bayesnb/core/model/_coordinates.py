@@ -16,6 +16,7 @@ from bayesnb.core.families import (
     Bernoulli,
     Binomial,
     Categorical,
+    Likelihood,
     Mapped,
     Multinomial,
     MultivariateNormal,
@@ -144,4 +145,7 @@ def _(family: Any, site: str, powers: tuple[float, ...]) -> Any:
     return family._replace(df=family.df - 2.0 * powers[0]) if site == "covariance" else family
 
 
+tilt.register(
+    Likelihood, lambda family, site, powers: family._replace(tilts=(*family.tilts, (site, tuple(map(float, powers)))))
+)
 tilt.register(Poisson, lambda family, _site, powers: family._replace(shape=family.shape + powers[0]))

@@ -16,11 +16,12 @@ import numpyro
 import numpyro.distributions as dist
 from numpyro import handlers
 from numpyro.distributions import constraints
+from numpyro.primitives import Messenger
 
 from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays._placement import Array, allow_promotion, short_repr
 from bayesnb.compute.arrays._typing import ObservedRows
-from bayesnb.core.model._links import LINKS, Part, Positions, between, log_slope, matrix_powers
+from bayesnb.core.families.parts._links import LINKS, Part, Positions, between, log_slope, matrix_powers
 
 CONSTRAINTS: dict[str, Any] = {
     name: getattr(constraints, name)
@@ -160,8 +161,10 @@ def sample_sites(model: Any, spelling: Spelling) -> dict[str, Array]:
     spelled = {source for site in spelling.sites for source in site.sources}
     found: dict[str, Array] = {}
     own: dict[str, Array] = {}
+    key = numpyro.prng_key()
+    keys = () if key is None else jax.random.split(key, len(model.families))
     for depth in range(1, 1 + max(len(family.sites) for family in model.families.values())):
-        laws, class_probs = _first_laws(model, depth, own | spelling.read_some(found))
+        laws, class_probs = _first_laws(model, depth, own | spelling.read_some(found), keys)
         for site in spelling.sites:
             if site.name not in found and site.sources <= laws.keys():
                 found[site.name] = numpyro.sample(site.name, SiteDistribution(site, laws, spelling.canonical))
@@ -172,9 +175,11 @@ def sample_sites(model: Any, spelling: Spelling) -> dict[str, Array]:
     return found | own | known
 
 
-def _first_laws(model: Any, depth: int, known: Mapping[str, Array]) -> tuple[dict[str, dist.Distribution], Any]:
+def _first_laws(
+    model: Any, depth: int, known: Mapping[str, Array], keys: Any
+) -> tuple[dict[str, dist.Distribution], Any]:
     """The laws of the first so many sites of each block, given the values before them; p(y) if no site samples it."""
-    with allow_promotion(), handlers.block(), handlers.seed(rng_seed=0):
+    with allow_promotion(), handlers.block(), handlers.seed(rng_seed=0), _Keys(keys):
         trace = handlers.trace(handlers.substitute(model.params, data=known)).get_trace()
     laws = {name: site["fn"] for name, site in trace.items() if site["type"] == "sample"}
     first: dict[str, dist.Distribution] = {}
@@ -184,6 +189,19 @@ def _first_laws(model: Any, depth: int, known: Mapping[str, Array]) -> tuple[dic
     if "class_probs" in laws:
         return first | {"class_probs": laws["class_probs"]}, None
     return first, trace["class_probs"]["value"] if "class_probs" in trace else None
+
+
+class _Keys(Messenger):
+    """A context in which blocks get these keys: parameters that are drawn together are the same in every run."""
+
+    def __init__(self, keys: Any) -> None:
+        super().__init__()
+        self.keys = iter(keys)
+
+    def process_message(self, msg: dict[str, Any]) -> None:
+        """Give the next key."""
+        if msg["type"] == "prng_key":
+            msg["value"] = next(self.keys, None)
 
 
 class SiteDistribution(dist.Distribution):

@@ -21,8 +21,8 @@ from numpyro.distributions.transforms import AffineTransform
 
 from bayesnb.compute.arrays._placement import allow_promotion, fields_of
 from bayesnb.core.families import Family
+from bayesnb.core.families.parts._links import TRANSFORMS, ChangedDistribution, Part, Positions, name_of
 from bayesnb.core.families.parts._statistics import Statistics
-from bayesnb.core.model._links import TRANSFORMS, ChangedDistribution, Part, Positions, name_of
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.model._spelling import Cells, Site, Spelling
 from bayesnb.core.results._classifier import Posterior

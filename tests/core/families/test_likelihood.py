@@ -8,7 +8,7 @@ import numpyro.distributions as dist
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
-from scipy.special import logsumexp
+from scipy.special import gammaln, logsumexp
 
 import bayesnb as nb
 from bayesnb.compute.arrays._compute import interpret
@@ -57,8 +57,8 @@ def of_rows(name, fit, x):
     z = (edges[:-1, None] + 1.5 * (points + 1.0)).ravel()
     phi = c + np.stack(np.meshgrid(z, z, indexing="ij"), -1).reshape(-1, 2) @ factor.T
     w = np.outer(*[np.tile(1.5 * weights, 8)] * 2).ravel() * np.linalg.det(factor)
-    own = [dict(given[1])["loc"] for _, given in family.given if isinstance(given, tuple)]
-    if own:
+    own = np.asarray(family.numbers)[0, 0, ::2]
+    if len(own):
         logs = stats.norm.logpdf(phi, own, 1.0).sum(axis=1)
     else:
         logs = stats.norm.logpdf(phi, np.asarray(prior.centre)[0, 0], np.asarray(prior.spread)[0, 0]).sum(axis=1)
@@ -234,3 +234,27 @@ def test_no_columns_and_classes_without_rows_are_predicted():
     three = nb.NaiveBayes(nb.Likelihood(dist.Exponential, rate=dist.Gamma(2.0, 3.0)), num_classes=3)
     fit = nb.fit_posterior(three, [[1.0], [2.0]], [0, 1])
     assert_allclose(fit.log_joint([[4.0]])[0, 2] - np.log(1 / 5), stats.lomax.logpdf(4.0, 2.0, scale=3.0), atol=1e-6)
+
+
+def test_priors_of_each_column_and_class_are_those_of_the_column_alone(rng):
+    X, y = rng.gamma(2.0, 1.0, (20, 2)) * [1.0, 9.0], np.arange(20) % 2
+    shapes, scales = dist.LogNormal(np.array([0.0, 0.7]), 1.0), dist.Gamma(np.array([[2.0], [3.0]]), 1.5)
+    both = nb.fit_posterior(nb.NaiveBayes(nb.Likelihood(dist.Gamma, concentration=shapes, rate=scales)), X, y)
+    for d, loc in enumerate([0.0, 0.7]):
+        for k, shape in enumerate([2.0, 3.0]):
+            own = nb.Likelihood(dist.Gamma, concentration=dist.LogNormal(loc, 1.0), rate=dist.Gamma(shape, 1.5))
+            alone = nb.fit_posterior(nb.NaiveBayes(own, num_classes=1), X[y == k][:, [d]], np.zeros(10, int))
+            found = both.evidence_table().features["x"][k, d]
+            assert_allclose(found, alone.evidence_table().features["x"][0, 0], rtol=1e-8)
+
+
+def test_a_prior_of_the_square_of_an_argument_is_changed_to_one_of_its_own(rng, tmp_path):
+    X = rng.normal(1.0, 2.0, (20, 1))
+    root = dist.TransformedDistribution(dist.InverseGamma(2.5, 3.0), dist.transforms.PowerTransform(0.5))
+    model = nb.NaiveBayes(nb.Likelihood(dist.Normal, loc=1.0, scale=root), num_classes=1)
+    fit = nb.fit_posterior(model, X, np.zeros(20, int))
+    a, b = 2.5 + 10.0, 3.0 + 0.5 * np.square(X - 1.0).sum()
+    exact = gammaln(a) - gammaln(2.5) + 2.5 * np.log(3.0) - a * np.log(b) - 10.0 * np.log(2.0 * np.pi)
+    assert_allclose(fit.evidence_table().features["x"][0, 0], exact, rtol=1e-9)
+    nb.save(fit, tmp_path / "fit.nb")
+    assert nb.load(tmp_path / "fit.nb").log_evidence == fit.log_evidence

@@ -27,30 +27,6 @@ def a_factor(X, y):
     rows(X, y, lambda y: dist.Bernoulli(theta[y]))
 
 
-@refuse("x", r"Laplace", REALS)
-def laplace_cells(X, y):
-    mu = table("mu", dist.Normal(0.0, 1.0))
-    rows(X, y, lambda y: dist.Laplace(mu[y], 1.0))
-
-
-@refuse("x", r"StudentT", REALS)
-def student_cells(X, y):
-    mu = table("mu", dist.Normal(0.0, 1.0))
-    rows(X, y, lambda y: dist.StudentT(4.0, mu[y], 1.0))
-
-
-@refuse("x", r"GammaPoisson|NegativeBinomial", COUNTS)
-def negative_binomial_cells(X, y):
-    mean = table("mean", dist.Gamma(2.0, 0.5))
-    rows(X, y, lambda y: dist.NegativeBinomial2(mean[y], 3.0))
-
-
-@refuse("x", r"ZeroInflated", COUNTS)
-def zero_inflated_cells(X, y):
-    rate = table("rate", dist.Gamma(2.0, 0.5))
-    rows(X, y, lambda y: dist.ZeroInflatedPoisson(0.3, rate[y]))
-
-
 @refuse("x", r"BetaBinomial", COUNTS)
 def beta_binomial_cells(X, y):
     a = table("a", dist.Gamma(2.0, 0.5))

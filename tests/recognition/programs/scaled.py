@@ -6,7 +6,13 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from numpyro import handlers
-from numpyro.distributions.transforms import AffineTransform, PowerTransform, SigmoidTransform, StickBreakingTransform
+from numpyro.distributions.transforms import (
+    AffineTransform,
+    ExpTransform,
+    PowerTransform,
+    SigmoidTransform,
+    StickBreakingTransform,
+)
 from numpyro.infer.reparam import LocScaleReparam, TransformReparam
 
 import bayesnb as nb
@@ -109,9 +115,8 @@ def changed(law, *changes):
 
 
 @accepted(
-    nb.Poisson(),
+    nb.Likelihood(dist.Poisson, rate=changed(UNIT, AffineTransform(0.3, 0.5), ExpTransform())),
     COUNTS,
-    {"x_rate": dist.LogNormal(0.3, 0.5)},
     rate=lambda v: jnp.exp(0.3 + 0.5 * v["theta"]),
 )
 def a_non_centred_log_rate(X, y):
@@ -120,9 +125,8 @@ def a_non_centred_log_rate(X, y):
 
 
 @accepted(
-    nb.Bernoulli(),
+    nb.Likelihood(dist.BernoulliProbs, probs=changed(UNIT, AffineTransform(-1.0, 2.0), SigmoidTransform())),
     FLAGS,
-    {"x_probs": changed(dist.Normal(-1.0, 2.0), SigmoidTransform())},
     probs=lambda v: jax.nn.sigmoid(2.0 * v["theta"] - 1.0),
 )
 def a_non_centred_logit(X, y):

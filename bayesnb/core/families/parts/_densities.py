@@ -1,7 +1,8 @@
 """A NumPyro distribution as a likelihood: which of its arguments are unknown, and its density in their coordinates.
 
 The coordinates phi of unknown arguments are real, theta = biject_to(constraint)(phi): logarithms of positive ones. An
-argument's prior is Normal in phi, with a centre and a spread from the data, or a distribution that the user gives.
+argument's prior is Normal in phi, with a centre and a spread from the data, or a distribution that the user gives, with
+numbers of each class and column.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ import numpy as np
 import numpyro.distributions as dist
 from jax.scipy.stats import norm
 from numpyro.distributions import biject_to, constraints
+from numpyro.distributions.transforms import AffineTransform
 
 from bayesnb.compute.arrays._placement import Array, allow_promotion
 from bayesnb.compute.jaxpr_numpy import by_numpy
 from bayesnb.core.families.parts._frames import scale_of
+from bayesnb.core.families.parts._links import TRANSFORMS, ChangedDistribution, name_of
 
 MOST_UNKNOWN = 3
 """Integrals are sums over a lattice in so many dimensions."""
@@ -29,7 +32,14 @@ OTHERS: dict[str, Any] = {"logits": constraints.real, "loc": constraints.real, "
 """The constraints of arguments of functions, whose distributions have other arguments; positive if not here."""
 
 Given = tuple[tuple[str, Any], ...]
-"""Known arguments: a number each, or the name of a prior with its own arguments, ("LogNormal", (("loc", 0.0), ...))."""
+"""Known arguments: a number each, or a prior without numbers, ("InverseGamma", ("concentration", "rate"), ("root",)).
+
+It is its distribution, the names of its arguments, and the changes from its draws to the argument, by name; the
+"affine" one has two numbers of its own.
+"""
+
+Powers = tuple[tuple[str, tuple[float, ...]], ...]
+"""By argument, powers of itself, and for probabilities of 1 - itself, that multiply the density before its mode."""
 
 
 class Density(NamedTuple):
@@ -37,6 +47,7 @@ class Density(NamedTuple):
 
     distribution: Any
     given: Given
+    tilts: Powers = ()
 
     def make(self, arguments: Mapping[str, Any]) -> dist.Distribution:
         """The distribution with these values of the unknown arguments."""
@@ -67,27 +78,45 @@ class Density(NamedTuple):
         with allow_promotion():
             return self.make(self.arguments(phi[..., :, None, :])).log_prob(x[..., None, :])
 
-    def prior(self, q: int, centre: Array, spread: Array) -> dist.Distribution:
+    @property
+    def num_numbers(self) -> int:
+        """The number H of numbers that priors have."""
+        return sum(len(names) + 2 * changes.count("affine") for _, (_, names, changes) in self.priors)
+
+    @property
+    def priors(self) -> list[Any]:
+        """The arguments that have a prior of their own, with these."""
+        return [(name, value) for name, value in self.given if isinstance(value, tuple)]
+
+    def own_priors(self, numbers: Array) -> dict[str, dist.Distribution]:
+        """These priors, with ``numbers`` [..., H]."""
+        found, at = {}, iter(jnp.moveaxis(jnp.asarray(numbers), -1, 0))
+        for name, (kind, names, changes) in self.priors:
+            prior = getattr(dist, kind)(**{one: next(at) for one in names})
+            steps = [AffineTransform(next(at), next(at)) if c == "affine" else TRANSFORMS[c] for c in changes]
+            found[name] = Changed(prior, steps, self.unknown[name]) if steps else prior
+        return found
+
+    def prior(self, q: int, centre: Array, spread: Array, numbers: Array) -> dist.Distribution:
         """The prior of the unknown argument number ``q``."""
         name, constraint = [*self.unknown.items()][q]
-        given = dict(self.given).get(name)
-        if given is not None:
-            return getattr(dist, given[0])(**dict(given[1])).expand(jnp.shape(centre))
+        if name in dict(self.given):
+            return self.own_priors(numbers)[name].expand(jnp.shape(centre))
         normal = dist.Normal(centre, spread)
         return normal if constraint is constraints.real else dist.TransformedDistribution(normal, biject_to(constraint))
 
-    def log_prior(self, phi: Array, centre: Array, spread: Array) -> Array:
-        """The log density of phi [..., Q]; centres and spreads broadcast to it."""
-        total = jnp.zeros(phi.shape[:-1])
+    def log_prior(self, phi: Array, centre: Array, spread: Array, numbers: Array) -> Array:
+        """The log density of phi [..., Q]; the others broadcast to it."""
+        own, total = self.own_priors(numbers), jnp.zeros(phi.shape[:-1])
         for q, (name, constraint) in enumerate(self.unknown.items()):
-            own, change = phi[..., q], biject_to(constraint)
-            if name in dict(self.given):
-                value = change(own)
+            place, change = phi[..., q], biject_to(constraint)
+            if name in own:
+                value = change(place)
                 with allow_promotion():
-                    total += self.prior(q, jnp.zeros(()), jnp.ones(())).log_prob(value)
-                total += change.log_abs_det_jacobian(own, value)
+                    total += own[name].log_prob(value)
+                total += change.log_abs_det_jacobian(place, value)
             else:
-                total += norm.logpdf(own, centre[..., q], spread[..., q])
+                total += norm.logpdf(place, centre[..., q], spread[..., q])
         return total
 
     def log_jacobian(self, phi: Array) -> Array:
@@ -96,6 +125,14 @@ class Density(NamedTuple):
         return sum(
             (change.log_abs_det_jacobian(own, change(own)) for change, own in changes), jnp.zeros(phi.shape[:-1])
         )
+
+    def log_tilt(self, phi: Array) -> Array:
+        """The log of the powers of arguments."""
+        theta, total = self.arguments(phi), jnp.zeros(phi.shape[:-1])
+        for name, powers in self.tilts:
+            logs = (jnp.log(theta[name]), jnp.log1p(-theta[name]) if len(powers) > 1 else 0.0)
+            total += sum(power * log for power, log in zip(powers, logs, strict=False) if power)
+        return total
 
     @property
     def support(self) -> constraints.Constraint:
@@ -111,6 +148,14 @@ class Density(NamedTuple):
     def title(self) -> str:
         """Its name."""
         return self.distribution if isinstance(self.distribution, str) else self.distribution.__name__
+
+
+class Changed(ChangedDistribution):
+    """A changed distribution that reaches all of a support, whatever its numbers."""
+
+    def __init__(self, distribution: dist.Distribution, changes: list[Any], support: constraints.Constraint) -> None:
+        dist.TransformedDistribution.__init__(self, distribution, changes)
+        self._support = support
 
 
 class Drawn(dist.Distribution):
@@ -155,8 +200,8 @@ def constructor(distribution: Any) -> Any:
     return getattr(dist, distribution) if isinstance(distribution, str) else distribution
 
 
-def read_arguments(distribution: Any, arguments: Mapping[str, Any]) -> Density:
-    """The density that a user describes.
+def read_arguments(distribution: Any, arguments: Mapping[str, Any]) -> tuple[Density, Array]:
+    """The density that a user describes, and the numbers of its priors, [H], [D, H] or [K, D, H].
 
     Raises:
         ValueError: for what is no distribution of one number with 1 to 3 unknown arguments and a support that is fixed.
@@ -171,7 +216,9 @@ def read_arguments(distribution: Any, arguments: Mapping[str, Any]) -> Density:
             f"nb.Likelihood(dist.StudentT, df=4.0), got {distribution!r}"
         )
     title = str(own)
-    density = Density(name, tuple((key, _read(title, key, value)) for key, value in arguments.items()))
+    read = {key: _read(title, key, value) for key, value in sorted(arguments.items())}
+    density = Density(name, tuple((key, value) for key, (value, _) in read.items()))
+    numbers = np.stack(np.broadcast_arrays(*[n for _, some in read.values() for n in some] or [np.zeros(0)]), axis=-1)
     strange = [key for key in arguments if key not in inspect.signature(constructor(name)).parameters]
     if strange:
         raise ValueError(f"{title} of NumPyro has no argument {strange[0]!r}")
@@ -196,29 +243,40 @@ def read_arguments(distribution: Any, arguments: Mapping[str, Any]) -> Density:
             "Likelihood knows columns of real numbers, positive ones, those in (0, 1), angles and counts; the support "
             f"of {title} is {supports[0]}: map the column, or use nb.Histogram"
         )
-    return density
+    return density, numbers[()] if density.priors else np.zeros(0)
 
 
-def _read(title: str, name: str, value: Any) -> Any:
-    """A known argument as a number, or a prior as its name and arguments."""
+def _read(title: str, name: str, value: Any) -> tuple[Any, list[Any]]:
+    """A known argument as a number, or a prior as its distribution and changes; and a prior's numbers."""
     if isinstance(value, dist.Distribution):
-        kind, own = type(value), {n: np.asarray(getattr(value, n)) for n in value.arg_constraints}
+        base, changes = value, []
+        while type(base) in (dist.TransformedDistribution, ChangedDistribution, dist.ExpandedDistribution):
+            changes = [*map(name_of, getattr(base, "transforms", ())), *changes]
+            base = base.base_dist
+        kind = type(base)
+        names = [n for n in kind.arg_constraints if getattr(base, n, None) is not None]
+        whole = not {*inspect.signature(kind).parameters} - {*names, "validate_args"}
         if (
-            value.batch_shape
+            len(value.batch_shape) > 2
             or value.event_shape
             or value.support.is_discrete
+            or not whole
             or getattr(dist, kind.__name__, None) is not kind
         ):
             raise ValueError(
-                f"{title}: the prior of {name} must be a continuous distribution of NumPyro of one number, such as "
-                f"dist.LogNormal(0.0, 1.0), got {kind.__name__} of shape {value.shape()}"
+                f"{title}: the prior of {name} must be a continuous distribution of NumPyro of one number, or of one "
+                f"for each class and column, such as dist.LogNormal(0.0, 1.0), got {kind.__name__} of shape "
+                f"{value.shape()}"
             )
-        return kind.__name__, tuple((n, float(number)) for n, number in own.items())
+        affine = [number for change in changes if not isinstance(change, str) for number in change]
+        steps = tuple(change if isinstance(change, str) else "affine" for change in changes)
+        numbers = [np.asarray(n, np.float64) for n in (*(getattr(base, n) for n in names), *affine)]
+        return (kind.__name__, tuple(names), steps), numbers
     if isinstance(value, bool) or np.ndim(value) or not isinstance(value, int | float | np.number):
         raise ValueError(f"{title}: {name} must be a number or a NumPyro distribution, its prior, got {value!r}")
     if not np.isfinite(value):
         raise ValueError(f"{title}: {name} must be finite, got {value}")
-    return float(value)
+    return float(value), []
 
 
 @lru_cache(maxsize=256)

@@ -139,7 +139,7 @@ def find_frame(scale: str, x: Array) -> Array:
 def scale_of(support: Any) -> str | None:
     """The map for a support; None if there is none."""
     known = ((constraints.real, "line"), (constraints.circular, "circle"), (constraints.unit_interval, "unit"),
-             (constraints.nonnegative_integer, "count"))  # fmt: skip
+             (constraints.nonnegative_integer, "count"), (constraints.boolean, "count"))  # fmt: skip
     found = next((scale for one, scale in known if support is one), None)
     above = isinstance(support, type(constraints.positive) | type(constraints.greater_than(0.0)))
     return "positive" if found is None and above and float(support.lower_bound) >= 0.0 else found

@@ -52,12 +52,13 @@ FARTHEST = 30.0
 
 
 class Units(NamedTuple):
-    """The rows of units as weights on nodes, [U, M] each, and the prior of their parameters, [U, Q] each."""
+    """Rows as weights on nodes, [U, M] each; priors: [U, Q] each, and the ``numbers`` [U, H] of those of their own."""
 
     weights: Array
     nodes: Array
     centre: Array
     spread: Array
+    numbers: Array
 
 
 class Place(NamedTuple):
@@ -108,7 +109,7 @@ def log_likelihood(density: Density, units: Units, phi: Array) -> tuple[Array, A
 def log_posterior(density: Density, units: Units, phi: Array) -> tuple[Array, Array]:
     """The same with the log prior added."""
     found, off = log_likelihood(density, units, phi)
-    prior = density.log_prior(phi, units.centre[:, None], units.spread[:, None])
+    prior = density.log_prior(phi, *(part[:, None] for part in units[2:]))
     return jnp.where(jnp.isfinite(prior), jnp.maximum(found + prior, SMALL), SMALL), off
 
 
@@ -186,7 +187,7 @@ def maxima(*given: Array, density: Density, of: str) -> tuple[Array]:
     def value(phi: Array) -> Array:
         if of == "likelihood":
             return log_likelihood(density, per_row, phi)[0]
-        return log_posterior(density, units, phi)[0] - density.log_jacobian(phi)
+        return log_posterior(density, units, phi)[0] - density.log_jacobian(phi) + density.log_tilt(phi)
 
     mode = climb(density, units, value)
     here = lambda z: value((mode + units.spread * z)[:, None])[:, 0]  # noqa: E731
@@ -217,9 +218,9 @@ def pooled_prior(*given: Array, density: Density) -> tuple[Array, Array]:
 @broadcasting
 def find(*given: Array, density: Density, level: int = 0) -> tuple[Array, ...]:
     """The fields of a ``Place`` and of an ``Integral``; levels above 0 start from a mean and factor."""
-    units, rounds = Units(*given[:4]), 2
+    units, rounds = Units(*given[:5]), 2
     if level:
-        mean, factor = given[4:]
+        mean, factor = given[5:]
     else:
         value = lambda phi: log_posterior(density, units, phi)[0]  # noqa: E731
         mean, rounds = climb(density, units, value), 3
@@ -248,7 +249,7 @@ def integrate(*given: Array, density: Density, level: int) -> tuple[Array]:
 
     With w = 0 it is the log predictive, with the weight w of a row that of this row without itself.
     """
-    units, place, (x, weight) = Units(*given[:4]), Place(*given[4:7]), given[7:]
+    units, place, (x, weight) = Units(*given[:5]), Place(*given[5:8]), given[8:]
     phi = place.mean[:, None] + points(place.mean, level) @ place.factor.mT
     logs = log_posterior(density, units, phi)[0][:, :, None]
     cells, w = jnp.nan_to_num(density.log_prob(phi, x), nan=SMALL, neginf=SMALL), weight[:, None]
@@ -259,9 +260,9 @@ def integrate(*given: Array, density: Density, level: int) -> tuple[Array]:
 @broadcasting
 def log_integrand(*given: Array, density: Density) -> tuple[Array]:
     """The log of the integrand at the nodes of coarse lattices, [U, G], from which parameters are drawn."""
-    mean, factor, _ = given[4:]
+    mean, factor, _ = given[5:]
     phi = mean[:, None] + points(mean, 0) @ factor.mT
-    return (log_posterior(density, Units(*given[:4]), phi)[0],)
+    return (log_posterior(density, Units(*given[:5]), phi)[0],)
 
 
 def total(units: Units) -> Array:

@@ -92,9 +92,9 @@ def level_by_level(*given: Array, density: Density, cost: tuple[int, ...]) -> tu
 
 def on_own_lattice(*given: Array, density: Density, cost: tuple[int, ...]) -> tuple[Array]:
     """``integrate`` by numpy, on the lattice of each unit."""
-    out = np.empty(given[7].shape)
+    out = np.empty(given[8].shape)
     for level in range(3):
-        own = np.flatnonzero(given[6] == level)
+        own = np.flatnonzero(given[7] == level)
         if len(own):
             some = [a[own] for a in given]
             out[own] = by_numpy(integrate, *some, density=density, level=level, cost=cost[level])[0]
@@ -121,17 +121,17 @@ def solver(name: str, density: Density) -> Callable[..., tuple[Array, ...]]:
         "integrate": (partial(on_own_lattice, cost=cost), partial(integrate, level=2), ["n"]),
         "draw": (partial(by_numpy, log_integrand, cost=cost[0]), log_integrand, ["g"]),
     }[name]
-    axes = [1, 1, 1, 1, 1, 2, 0, 1, 1]  # of a unit, for each argument
+    axes = [1, 1, 1, 1, 1, 1, 2, 0, 1, 1]  # of a unit, for each argument
 
     def run(body: Callable[..., Any], *given: Array) -> tuple[Array, ...]:
         front = given[0].shape[:-1]
         if 0 in front:
             return tuple(np.zeros(shape, given[0].dtype) for shape in shapes(*(a.shape for a in given)))
-        flat = [a.reshape(-1, *a.shape[a.ndim - k :]) for a, k in zip(given, axes, strict=False)]
+        flat = [a.reshape(int(np.prod(front)), *a.shape[a.ndim - k :]) for a, k in zip(given, axes, strict=False)]
         return tuple(part.reshape(*front, *part.shape[1:]) for part in body(*flat, **own))
 
     def shapes(*given: tuple[int, ...]) -> list[tuple[int, ...]]:
-        sizes = {"q": size, "3": 3, "g": cost[0], "n": given[7][-1] if len(given) > 7 else 0}
+        sizes = {"q": size, "3": 3, "g": cost[0], "n": given[8][-1] if len(given) > 8 else 0}
         return [(*given[0][:-1], *(sizes[letter] for letter in letters)) for letters in answers]
 
     def primitive(*given: Array) -> tuple[Array, ...]:

@@ -22,8 +22,8 @@ def units(density, x):
 
 def test_the_evidence_of_a_rate_is_the_gammas():
     x = np.random.default_rng(0).exponential(2.0, (30, 2))
-    density = read_arguments(dist.Exponential, {"rate": dist.Gamma(2.0, 3.0)})
-    prior = np.zeros((2, 1)), np.ones((2, 1))
+    density, numbers = read_arguments(dist.Exponential, {"rate": dist.Gamma(2.0, 3.0)})
+    prior = np.zeros((2, 1)), np.ones((2, 1)), np.tile(numbers, (2, 1))
     found = interpret(solver("find", density), *units(density, x), *prior)
     a, b = 2.0 + 30, 3.0 + x.sum(axis=0)
     from scipy.special import gammaln
@@ -36,10 +36,11 @@ def test_the_evidence_of_a_rate_is_the_gammas():
 
 
 def test_few_rows_have_higher_levels():
-    density = read_arguments(dist.Exponential, {})
+    density, _ = read_arguments(dist.Exponential, {})
     levels = []
     for n in (1, 2000):
         x = np.random.default_rng(1).exponential(size=(n, 1))
-        levels.append(interpret(solver("find", density), *units(density, x), np.zeros((1, 1)), np.ones((1, 1)))[2][0])
+        prior = np.zeros((1, 1)), np.ones((1, 1)), np.zeros((1, 0))
+        levels.append(interpret(solver("find", density), *units(density, x), *prior)[2][0])
     assert levels[0] == 2
     assert levels[1] < 2

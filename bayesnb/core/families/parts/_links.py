@@ -71,6 +71,7 @@ LINKS: dict[str, Link] = {
     "root": Link(either.sqrt, lambda c: c * c, (-1.0,), 0.5, transforms.PowerTransform(0.5)),
     "reciprocal": Link(lambda t: 1.0 / t, lambda c: 1.0 / c, (2.0,), 1.0, transforms.PowerTransform(-1.0)),
     "reciprocal square": Link(lambda t: t**-2, lambda c: c**-0.5, (1.5,), 2.0, transforms.PowerTransform(-2.0)),
+    "reciprocal root": Link(lambda t: t**-0.5, lambda c: c**-2, (3.0,), 0.5, transforms.PowerTransform(-0.5)),
     "minus": Link(lambda t: -t, lambda c: -c, transform=MINUS),
     "inverse matrix": Link(either.inverse, either.inverse, (1.0,), matrix=True),
 }

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.core.model._links import LINKS, ChangedDistribution
+from bayesnb.core.families.parts._links import LINKS, ChangedDistribution
 from tests.recognition.case import FLAGS, REALS, Y
 from tests.recognition.programs.parts import rows, table
 
