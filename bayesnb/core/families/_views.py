@@ -340,6 +340,12 @@ def shares(family: Any) -> Array:
     return groups / groups.sum(axis=1, keepdims=True)
 
 
+def generative_share(family: Any) -> Array:
+    """All of the power for the view that generates the rows, [1, V]."""
+    views = family.families if isinstance(family, Views) else (family,)
+    return np.array([[float(one is generative(family)) for one in views]])
+
+
 def start_powers(family: Any, num_columns: int) -> Array:
     """The powers of a fit that has learned none, [P]."""
     return np.repeat(shares(family).mean(axis=0), 1 if family.one_feature else num_columns)

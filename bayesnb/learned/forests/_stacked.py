@@ -38,9 +38,10 @@ class StackedPosterior(Posterior):
         p(k | x) = sum_m s_m p_m(k | x)
 
     The first part is the posterior itself with its ``powers``; the others are the same with the dependence of
-    ``fit_forests``, "best" and "aode", and with numbers that are a ``MultivariateNormal``, of one covariance for all
-    classes ("lda") and of one for each ("qda"); each part has powers of its own. Parameters, their draws, p(x) and the
-    evidence are those of the posterior, and explanations add one term, ``dependence``, to its columns'.
+    ``fit_forests``, "best" and "aode", of numbers in bins, and with numbers that are a ``MultivariateNormal``, of one
+    covariance for all classes ("lda") and of one for each ("qda"); each part has powers of its own. Parameters, their
+    draws, p(x) and the evidence are those of the posterior, and explanations add one term, ``dependence``, to its
+    columns'.
 
     Attributes:
         shares: The weight of each part, [M], which sum to one.

@@ -23,7 +23,7 @@ from bayesnb.compute.arrays._cells import is_sparse
 from bayesnb.compute.arrays._loops import one_blas_thread
 from bayesnb.compute.arrays._placement import Array
 from bayesnb.compute.primitives.products._linear_scores import prepare_predictive
-from bayesnb.core.families._views import with_covariance
+from bayesnb.core.families._views import generative_share, shares, with_covariance
 from bayesnb.core.fits._closed_form import fit_posterior
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.results._classifier import Posterior
@@ -75,11 +75,10 @@ class Part(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """The powers that one table suggests, -log p(y | x) of its rows [N] under them, and where another search begins."""
+    """The powers that one table suggests, and -log p(y | x) of its rows [N] under them."""
 
     powers: Array
     nats: Array
-    deviations: list[Array]
 
 
 class Default(NamedTuple):
@@ -123,26 +122,26 @@ def fit_default(
         *_forest_parts(forests, table, some, folds),
         *_covariance_parts(exact, table, some, structures, folds),
     ]
-    fits, nats, start = dict[str, Any](), list[Array](), None
+    fits, nats = dict[str, Any](), list[Array]()
     for part in parts:
-        judged = [_judge(part.fit, one, start) for one in part.tables]
+        judged = [_judge(part.fit, one) for one in part.tables]
         worst = max(judged, key=lambda one: float(table.weight @ one.nats))
         fits[part.name] = with_powers(part.fit, part.tables[0].sizes, worst.powers, words)
         nats.append(worst.nats)
-        start = start or worst.deviations
     if COLUMNS not in structures or len(fits) == 1:
         return Default([*fits.values()][-1], some.num_rows, has_too_many_pairs)
-    shares = find_shares(np.stack(nats, axis=1), table.weight, [WITHOUT, *[WITH] * (len(nats) - 1)])
-    losses = table.weight @ np.column_stack([*nats, -log_average([-one for one in nats], shares)])
-    return Default(average(fits, shares, losses / table.weight.sum()), some.num_rows, has_too_many_pairs)
+    of_parts = find_shares(np.stack(nats, axis=1), table.weight, [WITHOUT, *[WITH] * (len(nats) - 1)])
+    losses = table.weight @ np.column_stack([*nats, -log_average([-one for one in nats], of_parts)])
+    return Default(average(fits, of_parts, losses / table.weight.sum()), some.num_rows, has_too_many_pairs)
 
 
-def _judge(fit: Posterior | ForestPosterior, table: LeftOutRatios, start: list[Array] | None) -> Judged:
-    """What a table suggests; the search for the powers of a forest begins at those of the columns."""
-    groups = Groups.of(without_forest(fit).prior.families, table.sizes)
+def _judge(fit: Posterior | ForestPosterior, table: LeftOutRatios) -> Judged:
+    """What a table suggests; of several views a forest, whose pairs are those of bins, takes the Histogram alone."""
+    of_views = shares if table.forest is None else generative_share
+    groups = Groups.of(without_forest(fit).prior.families, table.sizes, of_views)
     with one_blas_thread():
-        powers, deviations = learn_powers(groups, table, None if table.forest is None else start)
-    return Judged(powers, softmax(table.joint(powers))[1], deviations)
+        powers = learn_powers(groups, table)
+    return Judged(powers, softmax(table.joint(powers))[1])
 
 
 def _find_forests(

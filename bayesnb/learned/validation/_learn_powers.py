@@ -5,7 +5,7 @@ The penalised loss, its scales and its priors: ``_temper``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from operator import itemgetter
 
 import numpy as np
@@ -47,32 +47,25 @@ def learn_temperature(table: LeftOutRatios) -> float:
     return float(np.exp(scipy.optimize.brentq(slope, low, high)))
 
 
-def learn_powers(
-    groups: Groups, table: LeftOutRatios, start: Sequence[Array] | None = None
-) -> tuple[Array, list[Array]]:
-    """The powers [F], and that of forests if the table has it: those that each group learns, averaged.
-
-    And the deviations of each group, at which another search may ``start``, also one with forests.
-    """
-    powers, found = [], list[Array]()
-    for of_group, begin in zip(groups.split(table), start or [np.zeros(0)] * len(groups.factors), strict=True):
-        temperature, num_features = learn_temperature(of_group), of_group.num_features
-        begin = np.pad(begin, (0, num_features - len(begin)))
-        found.append(learn_deviations(of_group, temperature, begin) if num_features else begin)
-        powers.append(temperature * (1.0 + found[-1]))
-    return groups.join(powers), found
+def learn_powers(groups: Groups, table: LeftOutRatios) -> Array:
+    """The powers [F], and that of forests if the table has it: those that each group learns, averaged."""
+    powers = []
+    for of_group in groups.split(table):
+        temperature = learn_temperature(of_group)
+        powers.append(temperature * (1.0 + learn_deviations(of_group, temperature)))
+    return groups.join(powers)
 
 
-def learn_deviations(table: LeftOutRatios, temperature: float, start: Array | None = None) -> Array:
+def learn_deviations(table: LeftOutRatios, temperature: float) -> Array:
     """delta [F] at the scale that has the largest evidence."""
-    delta, least, found = np.zeros(table.num_features) if start is None else start, -np.inf, []
-    for scale in SCALES:
+    delta, least, found = np.zeros(table.num_features), -np.inf, []
+    for scale in SCALES if len(delta) else ():
         log_evidence, delta = _at_scale(table, temperature, scale, delta, least)
         found.append((log_evidence, delta))
         least = found[0][0] - TOO_LOW
         if log_evidence < least:
             break
-    return max(found, key=itemgetter(0))[1]
+    return max(found, key=itemgetter(0))[1] if found else delta
 
 
 def _at_scale(

@@ -5,7 +5,7 @@ log p(k, x_i | D without i) / p(y_i, x_i | D without i)  =  prior_ik + sum_f rat
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -181,14 +181,21 @@ class Groups(NamedTuple):
     factors: Array
 
     @classmethod
-    def of(cls, families: Mapping[str, Any], sizes: Mapping[str, int]) -> Groups:
-        """Those of blocks with so many features each; a block with one power is in all groups."""
-        weights = {name: np.ones((1, 1)) if size == 1 else shares(families[name]) for name, size in sizes.items()}
-        most = max(map(len, weights.values()), default=1)
+    def of(
+        cls, families: Mapping[str, Any], sizes: Mapping[str, int], of_views: Callable[[Any], Array] = shares
+    ) -> Groups:
+        """Those of blocks with so many features each, whose views begin at ``of_views``, [G, V]; a block with one power
+        is in all groups.
+        """
+        relative = {
+            name: np.ones((1, 1)) if size == 1 else of_views(families[name]) / shares(families[name]).mean(axis=0)
+            for name, size in sizes.items()
+        }
+        most = max(map(len, relative.values()), default=1)
         factors = [np.ones((most, 0))]
-        for name, own in weights.items():
-            of_views = np.broadcast_to(own / own.mean(axis=0), (most, own.shape[1]))
-            factors.append(np.repeat(of_views, sizes[name] // own.shape[1], axis=1))
+        for name, own in relative.items():
+            own = np.broadcast_to(own, (most, own.shape[1]))
+            factors.append(np.repeat(own, sizes[name] // own.shape[1], axis=1))
         return cls(np.concatenate(factors, axis=1))
 
     def split(self, table: Any) -> list[Any]:

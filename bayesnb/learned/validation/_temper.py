@@ -155,7 +155,7 @@ def _raise(
     with one_blas_thread():
         table, words = raise_words(table)
         if per_feature is not False:
-            powers, _ = learn_powers(Groups.of(exact.prior.families, table.sizes), table)
+            powers = learn_powers(Groups.of(exact.prior.families, table.sizes), table)
         else:
             powers = np.full(table.num_features, learn_temperature(table))
             if forest is not None:

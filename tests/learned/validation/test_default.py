@@ -14,6 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import bayesnb as nb
 from bayesnb.compute.arrays import _limits as limits
+from bayesnb.core.families._views import generative
 from bayesnb.core.rows._labelled_rows import label_rows
 from bayesnb.learned.validation._default import NUM_FOLDS, fit_default
 from bayesnb.learned.validation._ratio_table import part_of
@@ -174,7 +175,9 @@ def test_powers_are_those_that_temper_learns(kind):
     alone = nb.temper(exact, rows, Y, per_feature=True)
     assert_allclose(fit.alone.predict_log_proba(rows), alone.predict_log_proba(rows), rtol=1e-9, atol=1e-12)
     for structure, part in fit.forests.items():
-        forest = nb.temper(nb.fit_forests(fit.prior, rows, Y, structure=structure), rows, Y, per_feature=True)
+        concentration = fit.prior.class_concentration
+        bins = fit.prior.with_hyperparameters({b: generative(f) for b, f in fit.prior.families.items()}, concentration)
+        forest = nb.temper(nb.fit_forests(bins, rows, Y, structure=structure), rows, Y, per_feature=True)
         assert_array_equal(part.parents, forest.parents)
         assert_allclose(part.predict_proba(rows), forest.predict_proba(rows), atol=0.01)
         assert_allclose(part.power, forest.power, atol=0.02)
@@ -182,6 +185,19 @@ def test_powers_are_those_that_temper_learns(kind):
         assert isinstance(single, nb.results.ForestPosterior)
         assert_allclose(single.predict_proba(rows), part.predict_proba(rows), rtol=1e-9)
     assert isinstance(learn(exact, rows, Y, structures=("columns",)), nb.Posterior)
+
+
+def test_margins_of_forests_are_those_of_the_histogram(rng):
+    """A forest of views is that of their Histogram alone, as ``temper`` finds its powers."""
+    y = rng.integers(0, 2, 150)
+    x = np.exp(rng.normal(size=(150, 3)) + rng.normal(size=(150, 1)) + y[:, None])
+    views, bins = nb.NaiveBayes(VIEWS), nb.NaiveBayes(nb.Histogram())
+    fit = learn(nb.fit_posterior(views, x, y), x, y)
+    for structure, part in fit.forests.items():
+        forest = nb.temper(nb.fit_forests(bins, x, y, structure=structure), x, y, per_feature=True)
+        assert_allclose(part.predict_proba(x), forest.predict_proba(x), rtol=1e-9)
+        assert_array_equal(part.posterior.powers["x"][:6], np.zeros(6))
+    assert (fit.alone.powers["x"] > 0.0).all()
 
 
 @pytest.mark.slow
