@@ -148,4 +148,4 @@ def _(family: Any, num_columns: int) -> tuple[int, int]:
 @_free_parameters.register(Histogram)
 def _(family: Any, num_columns: int) -> tuple[int, int]:
     edges = None if family.atoms is None else known(family.edges)
-    return (family.cells - 1) * num_columns if edges is None else int(np.isfinite(edges).sum()), 0
+    return (family.num_bins - 1) * num_columns if edges is None else int(np.isfinite(edges).sum()), 0

@@ -11,6 +11,7 @@ MOST_CODES = 1 << 20  # categories of one column of an array; a column with more
 MOST_BARE_CODES = 1000  # categories of integers without a model; more are probably measurements or row identifiers
 MOST_SAVED_COLUMNS = 1 << 24  # of the widest array that a saved estimator takes
 FEWEST_BINS, MOST_BINS = 2, 256  # of a column of a Histogram
+FEW_BINS, MANY_BINS = 8, 32  # of it where none are given, about sqrt(N) of N rows: more cost time, and gain nothing
 MOST_FOREST_FEATURES = 256  # as a row costs K D^3 / 3 operations
 FEWEST_DRAWS = 4  # of a chain, for which R-hat is defined
 FEW_CLASSES = 20  # whole numbers of a target are classes if there are so few, or if each occurs so often on average

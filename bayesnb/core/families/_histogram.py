@@ -71,7 +71,8 @@ class Histogram(LookupFamily):
     segments' probabilities; where that lies on the boundary it is as for ``Categorical``.
 
     Args:
-        cells: The most bins a column, 2 to 256; with ``edges`` one more than these.
+        cells: The most bins a column, 2 to 256; by default sqrt(N) of the N rows that the edges are found in, 8 to 32;
+            with ``edges`` one more than these.
         edges: The edges between bins, which rise: [E] for all columns, or one row for each; None to find them.
         total: The totals A of the Dirichlet distributions, equally probable; positive. For each of ``levels``.
         mass: q, for a resolved model.
@@ -95,7 +96,7 @@ class Histogram(LookupFamily):
         array([0.21])
     """
 
-    cells: int = field(default=32, metadata={"static": True})
+    cells: int | None = field(default=None, metadata={"static": True})
     edges: Hyperparameter = None
     total: tuple[float, ...] = field(default=(1.0, 4.0), metadata={"static": True})
     mass: Hyperparameter = None
@@ -113,7 +114,7 @@ class Histogram(LookupFamily):
             object.__setattr__(self, "edges", check_edges(self.edges))
             object.__setattr__(self, "cells", np.shape(self.edges)[-1] + 1)
         few, many = limits.FEWEST_BINS, limits.MOST_BINS
-        if type(self.cells) is not int or not few <= self.cells <= many:
+        if self.cells is not None and (type(self.cells) is not int or not few <= self.cells <= many):
             raise ValueError(f"Histogram: cells must be a number from {few} to {many}, got {self.cells!r}")
         for name, least, most in (("mass", 0.0, 1.0 + 1e-6), ("counts", 0.0, np.inf), ("atoms", -np.inf, np.inf)):
             value = None if getattr(self, name) is None else known(getattr(self, name))
@@ -169,8 +170,13 @@ class Histogram(LookupFamily):
     def category_sizes(self, num_columns: int) -> tuple[int, ...]:
         return self.levels or (0,) * num_columns
 
+    @property
+    def num_bins(self) -> int:
+        """The bins of a column, or before rows are seen the most that it can have."""
+        return self.cells or limits.MANY_BINS
+
     def axis_sizes(self, num_classes: int, num_columns: int) -> Mapping[str, int]:
-        return {"K": num_classes, "D": num_columns, "G": self.cells, "E": self.cells - 1, "1": 1}
+        return {"K": num_classes, "D": num_columns, "G": self.num_bins, "E": self.num_bins - 1, "1": 1}
 
     def prepare(self, x: Array, weight: Callable[[], Array | None]) -> Self:
         """The family with the bins of these rows [N, D] and their ``weight()`` [N]; itself if it has bins."""
@@ -187,7 +193,7 @@ class Histogram(LookupFamily):
                 "edges, or resolve the model outside, model.resolve(X, y)"
             )
         edges, points = find_edges(numbers, None if of_rows is None else heavy, self.cells)
-        return self._replace(edges=edges[None], atoms=points[None], found=True)
+        return self._replace(cells=points.shape[1], edges=edges[None], atoms=points[None], found=True)
 
     def resolve(self, pooled: HistogramStatistics, num_classes: int) -> Self:
         counts, edges, points = pooled.counts[0], pooled.edges[:1], pooled.atoms[:1]
@@ -195,7 +201,7 @@ class Histogram(LookupFamily):
         shape = (num_classes, *counts.shape)
         known = jnp.zeros(shape, mass.dtype) if self.counts is None else broadcast(self.counts, shape, "counts")
         found = self.found or self.edges is None
-        return self._replace(edges=edges, atoms=points, mass=mass, counts=known, found=found)
+        return self._replace(cells=counts.shape[1], edges=edges, atoms=points, mass=mass, counts=known, found=found)
 
     # in a grid of models all have the same bins: those of the first
 

@@ -264,7 +264,7 @@ def table_sizes(family: Any, num_columns: int) -> tuple[int, ...]:
     return family.category_sizes(num_columns)
 
 
-table_sizes.register(Histogram, lambda family, num_columns: (family.cells,) * num_columns)
+table_sizes.register(Histogram, lambda family, num_columns: (family.num_bins,) * num_columns)
 table_sizes.register(Views, of_generative(table_sizes))
 
 

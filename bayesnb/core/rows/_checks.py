@@ -256,7 +256,7 @@ _fit_family.register(Views, lambda family, counted: all(accepts(one, counted.of(
 
 @_fit_family.register(Histogram)
 def _(family: Any, statistics: Any) -> bool:
-    has_cells = np.shape(statistics.counts)[-1] == family.cells
+    has_cells = family.cells in (None, np.shape(statistics.counts)[-1])
     return has_cells and (family.atoms is None or same_bins(family.edges, statistics.edges))
 
 

@@ -285,7 +285,8 @@ def _(family: Any, statistics: Any) -> Any:
     if family.levels:
         return family
     found = family.found or family.edges is None
-    return family._replace(edges=statistics.edges[:1], atoms=statistics.atoms[:1], found=found)
+    edges, points = statistics.edges[:1], statistics.atoms[:1]
+    return family._replace(cells=points.shape[-1], edges=edges, atoms=points, found=found)
 
 
 _follow.register(Mapped, lambda family, statistics: family.map(_follow, statistics.parts))

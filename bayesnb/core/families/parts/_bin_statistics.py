@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import ceil, sqrt
 from typing import Any, ClassVar, Self
 
 import jax.numpy as jnp
@@ -22,14 +23,16 @@ ROUNDING = 2.0**-49
 """How far an edge lies below the middle of two numbers, relative to them: a cell there reaches it in any unit."""
 
 
-def find_edges(x: Array, weight: Array | None, num_bins: int) -> tuple[Array, Array]:
+def find_edges(x: Array, weight: Array | None, num_bins: int | None) -> tuple[Array, Array]:
     """Edges [D, G - 1] of numpy rows [N, D] with these weights [N], and the point masses [D, G]: values that repeat.
 
     A value as heavy as an average bin is a bin of its own, and the other bins hold about as many rows as each other.
-    An edge is half-way between two values. If there are no more values than bins, each has its bin.
+    An edge is half-way between two values. If there are no more values than bins, each has its bin. None means
+    sqrt(N) bins of the rows with weight, from ``limits.FEW_BINS`` to ``limits.MANY_BINS``.
     """
     if weight is not None:
         x, weight = x[weight > 0], weight[weight > 0]
+    num_bins = num_bins or min(max(limits.FEW_BINS, ceil(sqrt(len(x)))), limits.MANY_BINS)
     step = -(-len(x) // limits.QUANTILE_ROWS) or 1
     x, weight = x[::step], None if weight is None else weight[::step]
     edges = np.full((x.shape[1], num_bins - 1), NO_EDGE)

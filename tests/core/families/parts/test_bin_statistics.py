@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
+import bayesnb as nb
 from bayesnb.compute.primitives._codes import find_bins
 from bayesnb.core.families.parts._bin_statistics import find_edges
 
@@ -34,3 +35,22 @@ def test_weights_are_repetitions_in_edges():
         find_edges(X, weight.astype(float), 12), find_edges(np.repeat(X, weight, axis=0), None, 12), strict=True
     ):
         assert_allclose(one, other)
+
+
+def test_few_rows_have_few_bins():
+    """About sqrt(N) of rows with a weight, from 8 to 32, whatever cells they lack."""
+    rng = np.random.default_rng(0)
+    for num_rows, size in ((0, 8), (20, 8), (64, 8), (65, 9), (300, 18), (1024, 32), (5000, 32)):
+        x = rng.normal(size=(num_rows, 2))
+        x[::2, 1] = np.nan
+        with_others = np.concatenate([x, rng.normal(size=(500, 2))])
+        weight = np.repeat([7.0, 0.0], [num_rows, 500])
+        for edges, atoms in (find_edges(x, None, None), find_edges(with_others, weight, None)):
+            assert (edges.shape, atoms.shape) == ((2, size - 1), (2, size))
+    model = nb.NaiveBayes({"a": nb.Histogram(), "b": nb.Views(nb.NormalScores(), nb.Histogram())})
+    rows, y = {"a": rng.normal(size=(100, 1)), "b": rng.normal(size=(100, 1))}, np.arange(100) % 2
+    first = nb.sufficient_statistics(model, rows, y)
+    fit = nb.fit_posterior(model, statistics=first)
+    assert (fit.model.families["a"].cells, fit.model.families["b"].generative.cells) == (10, 10)
+    again = nb.sufficient_statistics(fit.prior, {name: x[:20] for name, x in rows.items()}, y[:20])
+    assert nb.merge(first, again).blocks["a"].counts.shape == (2, 1, 10)
