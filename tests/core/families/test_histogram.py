@@ -172,6 +172,25 @@ def test_ordered_levels_average_over_all_ways_to_join_neighbours(rng, tmp_path):
             nb.Histogram.ordered(wrong)
 
 
+def test_ordered_columns_know_only_their_own_sizes_and_rows_leave_exactly(rng):
+    """Numpy's rows and JAX's: a column of two levels beside one of six, and each row left out as if refitted."""
+    y = np.arange(24) % 2
+    X = np.stack([rng.integers(0, 6, 24), np.minimum(rng.integers(0, 2, 24) + y, 1)], axis=1).astype(float)
+    model, alone = nb.NaiveBayes(nb.Histogram.ordered([6, 2])), nb.NaiveBayes(nb.Histogram.ordered([2]))
+    both = nb.fit_posterior(model, X, y).predict_log_proba(np.where([True, False], np.nan, X))
+    assert_allclose(both, nb.fit_posterior(alone, X[:, 1:], y).predict_log_proba(X[:, 1:]), rtol=1e-9)
+    left = nb.leave_one_out(model, X, y)
+    for n in (0, 7, 23):
+        others = np.arange(24) != n
+        refit = nb.fit_posterior(model, X[others], y[others])
+        assert_allclose(left[n], refit.predict_log_proba(X[n : n + 1])[0], rtol=1e-9)
+    with jax.enable_x64(True):
+        by_jax = nb.fit_posterior(model, jax.numpy.asarray(X), jax.numpy.asarray(y)).predict_log_proba(
+            jax.numpy.asarray(X)
+        )
+        assert_allclose(by_jax, nb.fit_posterior(model, X, y).predict_log_proba(X), rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("ordered", "num_rows", "most"), [(True, 20, -0.01), (True, 100, 0.0), (False, 100, 0.005), (False, 20, 0.005)]
 )
