@@ -33,7 +33,7 @@ WINGS = {
 
 LINES = {
     "studies": 6920, "tables": 10410, "inspection": 3270, "learned": 3590, "recognition": 2640, "core": 14890,
-    "compute": 5800,
+    "compute": 5870,
 }  # fmt: skip
 """The most lines of each wing."""
 

@@ -27,7 +27,7 @@ from bayesnb.core.families._base import Family, Hyperparameter, Params, Score, c
 from bayesnb.core.families._hyperparameters import plates
 from bayesnb.core.families.parts import _lattice as lattice
 from bayesnb.core.families.parts._densities import Density, Drawn, Powers, read_arguments
-from bayesnb.core.families.parts._frames import Frame, as_sparse, class_sums_of, find_frame
+from bayesnb.core.families.parts._frames import Frame, class_sums_of, find_frame, look_up
 from bayesnb.core.families.parts._node_statistics import NodeStatistics
 from bayesnb.core.families.parts._solvers import solver
 from bayesnb.core.families.parts._support import OPEN_UNIT, broadcast, require_shapes, require_support
@@ -235,7 +235,7 @@ class Likelihood(Family):
 
     def statistics(self, x: Array, z: ClassSums) -> NodeStatistics:
         bins = self.bins
-        first, weights, inside = bins.spread(either.floats(x))
+        table, inside = class_sums_of(bins, either.floats(x), z)
         refuse(
             ~(inside | either.isnan(x)),
             f"column {{column}} holds {{0}}, which lies beyond the bins that {self!r} found in other rows: resolve the "
@@ -243,7 +243,6 @@ class Likelihood(Family):
             x,
         )
         num_columns, size = x.shape[1], bins.size
-        table = class_sums_of(first, weights, size, z)
         frame = either.broadcast_to(either.like(bins.table, table)[None], (z.num_classes, *bins.table.shape))
         return NodeStatistics(table.reshape(z.num_classes, num_columns, size), frame)
 
@@ -322,8 +321,7 @@ class Likelihood(Family):
         def score(x: Array) -> LogProb:
             if not on_host(self, tables, x):
                 return LogProb(compute_rows(products.sum_terms, (self,), (x,), terms="log_predictive_terms"), None)
-            first, weights, inside = self.bins.spread(np.asarray(x, np.float64))
-            found = as_sparse(first, weights, self.bins.size) @ tables.reshape(len(tables), -1).T
+            found, inside = look_up(self.bins, np.asarray(x, np.float64), tables)
             far = np.flatnonzero((~inside & ~np.isnan(x)).any(axis=1))
             if len(far):
                 cells = np.where(inside[far], np.nan, x[far])

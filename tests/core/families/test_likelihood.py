@@ -191,18 +191,14 @@ def test_a_class_of_equal_cells_is_refused(kind, given):
             fit(model, X, y)
 
 
-@pytest.mark.parametrize("rows", [1, 3, 5])
+@pytest.mark.parametrize("rows", [1, 3])
 def test_of_a_few_equal_cells_the_error_is_said(rows):
     """log Z against a quadrature over log scale and (loc - x) / scale = sinh w; at most ten times what is said."""
     cells, y = np.random.default_rng(0).normal(1.0, 1.0, 40), np.repeat([0, 1], [40, rows])
     model = nb.NaiveBayes(nb.Likelihood(dist.StudentT, df=4.0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            post = nb.fit_posterior(model, np.append(cells, np.full(rows, 2.0))[:, None], y)
-        except ValueError as error:
-            assert "nb.Hurdle" in str(error)
-            return
+        post = nb.fit_posterior(model, np.append(cells, np.full(rows, 2.0))[:, None], y)
     family = post.model.families["x"]
     (centre, size), (spread, width) = (np.asarray(part)[0, 0] for part in (family.centre, family.spread))
     a, w = np.linspace(size - 14 * width - rows * width**2, size + 9 * width, 3001)[:, None], np.linspace(-60, 60, 3001)

@@ -16,6 +16,7 @@ from bayesnb.compute.arrays._cells import is_sparse, observed
 from bayesnb.compute.arrays._loops import compiled, for_loops
 from bayesnb.compute.arrays._placement import Array
 from bayesnb.compute.primitives._codes import Codes
+from bayesnb.compute.primitives._polynomials import add_polynomials, scale_at
 
 PROVABLE = (constraints.boolean, constraints.real)
 """Supports for which sums can prove that all cells are inside. A check before the sums would make a fit of 10^6 x 10
@@ -117,6 +118,13 @@ class HostSums:
         for classes, labels in self._by_class():
             _add_codes(for_loops(codes.cells), codes.starts, *labels, table[classes])
         return table
+
+    def spread(self, first: Array, t: Array, size: int, nodes: Array) -> Array:
+        """Sums [K, D size] of the Lagrange polynomials of ``nodes`` [P] at t [N, D], from the places ``first`` on."""
+        table = np.zeros((self.num_classes, first.shape[1] * size + len(nodes)))  # a place may have no room behind it
+        for classes, labels in self._by_class():
+            add_polynomials(first, t, size, nodes, scale_at(nodes), *labels, table[classes])
+        return table[:, : first.shape[1] * size]
 
     def has_counted_all(self, table: Array, num_columns: int) -> bool:
         """True if a ``table`` is known to count every cell; False with weights, whose sums are not exact."""

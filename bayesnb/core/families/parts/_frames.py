@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse
 from numpyro.distributions import constraints
 
 from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._placement import Array
+from bayesnb.compute.primitives._polynomials import look_up_polynomials, scale_at
 from bayesnb.compute.primitives.sums import ClassSums, HostSums
 
 BINS, ORDER = 64, 8
@@ -71,27 +71,31 @@ class Frame(NamedTuple):
         return either.concatenate([either.like(counts, x), x], axis=1)
 
     def spread(self, x: Array) -> tuple[Array, Array, Array]:
-        """For cells [N, D] the first of their nodes, the weights of these [N, D, P], and False beyond the bins.
+        """For cells [N, D] the first of their nodes, the weights of these [N, D, P], and False beyond the bins."""
+        first, t = self.place(x)
+        inside = ~either.isnan(t)
+        powers = [either.ones_like(t), either.where(inside, t, 0.0)]
+        for _ in range(ORDER - 2):
+            powers.append(2.0 * powers[1] * powers[-1] - powers[-2])
+        weights = either.where(inside[..., None], either.stack(powers, axis=-1) @ LAGRANGE.astype(t.dtype), 0.0)
+        return first, weights, inside
 
-        A missing cell, or one beyond the bins, has no weight.
+    def place(self, x: Array) -> tuple[Array, Array]:
+        """For cells [N, D] the first of their nodes, and where they lie in their bins, from -1 to 1.
+
+        NaN for a missing cell, or one beyond the bins, which has no weight.
         """
         table = either.like(self.table, x)
         place = (to_u(self.scale, x, table) - table[None, :, 2]) / table[None, :, 3]
         inside = (place >= 0) & (place <= BINS)
-        safe = either.where(inside, place, 0.5)
-        number = either.minimum(either.floor(safe), BINS - 1)
-        t = 2.0 * (safe - number) - 1.0
-        powers = [either.ones_like(t), t]
-        for _ in range(ORDER - 2):
-            powers.append(2.0 * t * powers[-1] - powers[-2])
-        weights = either.where(inside[..., None], either.stack(powers, axis=-1) @ LAGRANGE.astype(t.dtype), 0.0)
+        number = either.minimum(either.floor(either.where(inside, place, 0.0)), BINS - 1)
+        t = either.where(inside, 2.0 * (place - number) - 1.0, np.nan)
         first = self.exact + ORDER * number.astype(np.int32)
         if self.exact:
             counts = x < EXACT
             first = either.where(counts, either.where(counts, x, 0).astype(np.int32), first)
-            weights = either.where(counts[..., None], DEGREES == 0, weights)
-            inside = inside | counts
-        return first, weights, inside
+            t = either.where(counts, NODES[0], t)
+        return first, t
 
 
 def exact_nodes(scale: str) -> int:
@@ -145,19 +149,22 @@ def scale_of(support: Any) -> str | None:
     return "positive" if found is None and above and float(support.lower_bound) >= 0.0 else found
 
 
-def as_sparse(first: Array, weights: Array, size: int) -> Any:
-    """The weights [N, D, P] of numpy rows as a sparse matrix [N, D M], of which a row has M places a column."""
-    num_rows, num_columns, order = weights.shape
-    places = first[..., None] + np.arange(order) + (size * np.arange(num_columns))[:, None]
-    places = np.minimum(places, size * num_columns - 1)  # counts have one node, and zeros beside
-    ends = np.arange(num_rows + 1) * (num_columns * order)
-    return scipy.sparse.csr_array((weights.ravel(), places.ravel(), ends), shape=(num_rows, size * num_columns))
+def look_up(frame: Frame, x: Array, tables: Array) -> tuple[Array, Array]:
+    """The sums over columns of tables [K, D, M] at numpy cells [N, D], [N, K], and False for those beyond the bins."""
+    first, t = frame.place(x)
+    table = np.concatenate([tables.reshape(len(tables), -1).T, np.zeros((ORDER, len(tables)))])
+    found = np.zeros((len(x), len(tables)))
+    look_up_polynomials(first, t, frame.size, NODES, scale_at(NODES), table, found)
+    return found, ~np.isnan(t)
 
 
-def class_sums_of(first: Array, weights: Array, size: int, z: ClassSums) -> Array:
-    """The class sums of the weights of rows, [K, D M] or [K, D, M]; on a device column by column."""
+def class_sums_of(frame: Frame, x: Array, z: ClassSums) -> tuple[Array, Array]:
+    """The class sums of the weights of cells [N, D], [K, D M] or [K, D, M], and False for those beyond the bins."""
+    size = frame.size
     if isinstance(z, HostSums):
-        return z.sum(as_sparse(first, weights, size))
+        first, t = frame.place(x)
+        return z.spread(first, t, size, NODES), ~np.isnan(t)
+    first, weights, inside = frame.spread(x)
 
     def of_column(column: tuple[Array, Array]) -> Array:
         place, weight = column
@@ -165,4 +172,4 @@ def class_sums_of(first: Array, weights: Array, size: int, z: ClassSums) -> Arra
         spread = jnp.zeros((len(place), size), weight.dtype)
         return z.sum(spread.at[rows, place[:, None] + jnp.arange(weight.shape[1])[None]].add(weight, mode="drop"))
 
-    return jnp.moveaxis(jax.lax.map(of_column, (first.T, jnp.moveaxis(weights, 1, 0))), 0, 1)
+    return jnp.moveaxis(jax.lax.map(of_column, (first.T, jnp.moveaxis(weights, 1, 0))), 0, 1), inside

@@ -103,7 +103,7 @@ def log_likelihood(density: Density, units: Units, phi: Array) -> tuple[Array, A
     most = 0.01 + 1e-3 * rows.sum(axis=1)[:, None]
     believed = jnp.isfinite(found) & (off < most)
     # as much may lie beyond what is believed as lies next to it
-    return jnp.where(believed, found, SMALL), jnp.where(believed, off + (off > 0.05 * most), 0.0)
+    return jnp.where(believed, found, SMALL), jnp.where(believed, off + (off > 0.1 * most), 0.0)
 
 
 def log_posterior(density: Density, units: Units, phi: Array) -> tuple[Array, Array]:

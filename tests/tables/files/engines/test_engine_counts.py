@@ -50,7 +50,7 @@ def test_a_likelihood_needs_rows():
 
     frame = pl.DataFrame({"wait": np.random.default_rng(0).gamma(2.0, size=40), "y": np.arange(40) % 2})
     with pytest.raises(
-        ValueError, match="columns of Gamma, such as 'wait', are not counted in an engine.*schema.count"
+        ValueError, match=r"columns of Gamma, such as 'wait', are not counted in an engine.*schema\.count"
     ):
         nb.fit_table(frame.lazy(), "y", {"wait": "gamma"}, method="posterior", where="engine")
     found = nb.fit_table(frame.lazy(), "y", {"wait": "gamma"}, method="posterior")  # its rows come here
