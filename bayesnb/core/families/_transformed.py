@@ -72,7 +72,7 @@ class Transformed(Mapped):
         return MAPS[self.transform].support
 
     def cells(self, x: Array) -> tuple[Array, ...]:
-        return (MAPS[self.transform].both(x)[0],)
+        return (MAPS[self.transform].z(x),)
 
     def back(self, *cells: Array) -> Array:
         return MAPS[self.transform].back(cells[0])
@@ -100,7 +100,7 @@ class Transformed(Mapped):
         return slopes if own is None else own + slopes
 
     def _log_slope(self, x: Array) -> Array:
-        slope = MAPS[self.transform].both(x)[1]
+        slope = MAPS[self.transform].slope(x)
         return either.where(either.isnan(slope), 0.0, slope)
 
 

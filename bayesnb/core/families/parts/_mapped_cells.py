@@ -31,12 +31,18 @@ class Map(NamedTuple):
         """True for cells of the interval."""
         return self.support(x) & (x < np.inf)
 
-    def both(self, x: Array) -> tuple[Array, Array]:
-        """z and log dz/dx; NaN for cells outside of the interval, which tracers may have."""
+    def z(self, x: Array) -> Array:
+        """z; NaN for cells outside of the interval, which tracers may have."""
+        return self._inside(self.forward, x)
+
+    def slope(self, x: Array) -> Array:
+        """log dz/dx; NaN for the same."""
+        return self._inside(self.log_slope, x)
+
+    def _inside(self, of: Callable[[Array], Array], x: Array) -> Array:
         x = either.floats(x)
         inside = self.inside(x)
-        safe = either.where(inside, x, 0.5)
-        return tuple(either.where(inside, of(safe), np.nan) for of in (self.forward, self.log_slope))
+        return either.where(inside, of(either.where(inside, x, 0.5)), np.nan)
 
 
 MAPS = {
@@ -69,8 +75,8 @@ class MappedCells(dist.Distribution):
     def log_prob(self, value: Array) -> Array:
         """The log density of x."""
         inside = self.change.inside(value)
-        z, log_slope = self.change.both(jnp.where(inside, value, 0.5))
-        return jnp.where(inside, self.base.log_prob(z) + log_slope, -jnp.inf)
+        x = jnp.where(inside, value, 0.5)
+        return jnp.where(inside, self.base.log_prob(self.change.z(x)) + self.change.slope(x), -jnp.inf)
 
     def icdf(self, q: Array) -> Array:
         """Quantiles of x."""
