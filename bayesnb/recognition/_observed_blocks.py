@@ -51,7 +51,7 @@ class Block:
     @property
     def family(self) -> type[Family]:
         """Its class."""
-        return self.reading.family  # type: ignore[no-any-return]
+        return self.reading.family
 
     @property
     def integrated(self) -> bool:

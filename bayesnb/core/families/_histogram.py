@@ -183,8 +183,8 @@ class Histogram(LookupFamily):
         if self.atoms is not None:
             return self
         if self.edges is not None:
-            edges = broadcast(self.edges, (x.shape[1], self.cells - 1), "edges")
-            return self._replace(edges=edges[None], atoms=np.full((1, x.shape[1], self.cells), NO_EDGE))
+            edges = broadcast(self.edges, (x.shape[1], self.num_bins - 1), "edges")
+            return self._replace(edges=edges[None], atoms=np.full((1, x.shape[1], self.num_bins), NO_EDGE))
         of_rows = weight()
         numbers, heavy = known(x), known(1.0 if of_rows is None else of_rows)
         if numbers is None or heavy is None:
@@ -251,10 +251,10 @@ class Histogram(LookupFamily):
         if self.atoms is None:
             raise ValueError(f"block {block!r}: parameters need the bins of a resolved model, model.resolve(X, y)")
         found = params["probs"].shape[-1], params["cuts"].shape[-1]
-        if found != (self.cells, self.cells - 1):
+        if found != (self.num_bins, self.num_bins - 1):
             raise ValueError(
-                f"params['{block}_probs'] must have {self.cells} bins and params['{block}_cuts'] {self.cells - 1} "
-                f"edges, got {found[0]} and {found[1]}"
+                f"params['{block}_probs'] must have {self.num_bins} bins and params['{block}_cuts'] "
+                f"{self.num_bins - 1} edges, got {found[0]} and {found[1]}"
             )
         require_simplex(block, "probs", params["probs"])
         for site, most in (("cuts", 2), ("total", len(self.total))):
@@ -270,7 +270,7 @@ class Histogram(LookupFamily):
     def statistics(self, x: Array, z: ClassSums) -> HistogramStatistics:
         edges, points = self._edges, self._points
         codes, shape = self.codes(x), (z.num_classes, x.shape[1])
-        counts = z.table(codes, shape[1] * self.cells).reshape(*shape, self.cells)
+        counts = z.table(codes, shape[1] * self.num_bins).reshape(*shape, self.num_bins)
         log_base = 0.0 - z.base(lambda: tails(spans_of(edges, points), x, codes.cells))
         edges, points = (
             either.broadcast_to(either.like(table, counts)[None], (shape[0], *table.shape)) for table in (edges, points)
@@ -280,7 +280,9 @@ class Histogram(LookupFamily):
     def codes(self, x: Array) -> Codes:
         """The numbers' bins, with their places in a table of all columns end to end."""
         edges = self._edges
-        return Codes(find_bins(x, edges), starts_of((self.cells,) * len(edges)), lambda codes: unless_all(codes >= 0))
+        return Codes(
+            find_bins(x, edges), starts_of((self.num_bins,) * len(edges)), lambda codes: unless_all(codes >= 0)
+        )
 
     def update(self, statistics: HistogramStatistics) -> Self:
         return self._replace(counts=self.counts + statistics.counts)
@@ -338,15 +340,15 @@ class Histogram(LookupFamily):
         The answers [N, K, D] are a table if rows with these labels and weights [N] have few of both.
         """
         pairs = np.unique(y + 1j * weight)  # classes and weights, sorted by both
-        if len(pairs) * self.cells > len(y):  # each row by itself is less work than a table
+        if len(pairs) * self.num_bins > len(y):  # each row by itself is less work than a table
             return lambda x, y, weight: terms(find_bins(x, self._edges), y, weight)
-        bins = np.tile(np.arange(self.cells)[:, None], (len(pairs), self._edges.shape[0]))
-        own, heavy = (np.repeat(part, self.cells) for part in (pairs.real, pairs.imag))
+        bins = np.tile(np.arange(self.num_bins)[:, None], (len(pairs), self._edges.shape[0]))
+        own, heavy = (np.repeat(part, self.num_bins) for part in (pairs.real, pairs.imag))
         table = terms(bins, own.astype(np.int32), heavy)
 
         def look_up(x: Array, y: Array, weight: Array) -> Array:
             codes, place = find_bins(x, self._edges), np.searchsorted(pairs, y + 1j * weight)
-            found = table[place[:, None] * self.cells + np.maximum(codes, 0), :, np.arange(x.shape[1])[None]]
+            found = table[place[:, None] * self.num_bins + np.maximum(codes, 0), :, np.arange(x.shape[1])[None]]
             return np.where(codes[:, None, :] < 0, 0.0, np.moveaxis(found, 2, 1))
 
         return look_up
@@ -377,7 +379,7 @@ class Histogram(LookupFamily):
     def best_segments(self, most: int) -> tuple[tuple[int, ...], ...]:
         """How many bins each segment has by the most probable cuts of a column into at most ``most`` segments."""
         cuts = np.asarray(compute(_few_cuts, self, most=most))
-        ends = [np.append(np.flatnonzero(column > 0) + 1, self.cells) for column in cuts]
+        ends = [np.append(np.flatnonzero(column > 0) + 1, self.num_bins) for column in cuts]
         return tuple(tuple(np.diff(end, prepend=0).tolist()) for end in ends)
 
 

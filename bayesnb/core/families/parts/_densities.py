@@ -249,7 +249,8 @@ def read_arguments(distribution: Any, arguments: Mapping[str, Any]) -> tuple[Den
 def _read(title: str, name: str, value: Any) -> tuple[Any, list[Any]]:
     """A known argument as a number, or a prior as its distribution and changes; and a prior's numbers."""
     if isinstance(value, dist.Distribution):
-        base, changes = value, []
+        base: Any = value
+        changes: list[Any] = []
         while type(base) in (dist.TransformedDistribution, ChangedDistribution, dist.ExpandedDistribution):
             changes = [*map(name_of, getattr(base, "transforms", ())), *changes]
             base = base.base_dist
