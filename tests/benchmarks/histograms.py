@@ -1,9 +1,13 @@
-"""A Histogram beside a Categorical that is given the cells as codes: what edges, the search and the average cost."""
+"""A Histogram beside a Categorical that is given the cells as codes: what edges, the search and the average cost.
+
+And a Likelihood beside a Histogram, which looks at as many cells.
+"""
 
 from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
+import numpyro.distributions as dist
 
 import bayesnb as nb
 from bayesnb.compute.primitives._codes import find_bins
@@ -22,6 +26,32 @@ def workloads(quick: bool) -> Iterator[Workload]:
     ):
         shape = "{:,} x {} x {}".format(*size)
         yield Workload(f"Histogram, {name}", shape, "our Categorical", partial(_jobs, pair, size), goal)
+    wide = (10_000 if quick else 100_000, 20, 5)
+    for name, pair, goal in (
+        ("counting", _likelihood_counting, "1.5 times the time"),
+        ("predict_log_proba", _likelihood_prediction, "5 times the time"),
+    ):
+        shape = "{:,} x {} x {}".format(*wide)
+        yield Workload(f"Likelihood(Gamma), {name}", shape, "our Histogram", partial(pair, wide), goal)
+
+
+def _resolved(size: tuple[int, int, int]) -> tuple[Array, Array, list[nb.NaiveBayes]]:
+    X, y = normal(*size)
+    X = np.exp(0.3 * X)  # of positive numbers
+    families = nb.Histogram(), nb.Likelihood(dist.Gamma)
+    return X, y, [nb.NaiveBayes(family).resolve(X, y) for family in families]
+
+
+def _likelihood_counting(size: tuple[int, int, int]) -> Jobs:
+    X, y, models = _resolved(size)
+    theirs, ours = (partial(nb.sufficient_statistics, model, X, y) for model in models)
+    return Jobs(theirs, ours, X.nbytes)
+
+
+def _likelihood_prediction(size: tuple[int, int, int]) -> Jobs:
+    X, y, models = _resolved(size)
+    theirs, ours = (partial(nb.fit_posterior(model, X, y).predict_log_proba, X) for model in models)
+    return Jobs(theirs, ours, X.nbytes)
 
 
 def _jobs(pair: Callable[[Data], Jobs], size: tuple[int, int, int]) -> Jobs:
