@@ -176,7 +176,11 @@ def fit_em(
     arguments.check_model(model)
     require_fit(fit, fit_map, fit_mle)
     if fit is fit_map:
-        refuse_discrete(model, "MAP is the best of discrete cases, which EM cannot climb to: give fit=nb.fit_mle")
+        refuse_discrete(
+            model,
+            "MAP is the best of discrete cases, which EM cannot climb to: give fit=nb.fit_mle, or "
+            "columns that are 'normal', or 'categorical' in place of 'ordered'",
+        )
     arguments.check_counts(max_iterations=max_iterations)
     for name, given, most in (("tolerance", tolerance, np.inf), ("unlabelled_weight", unlabelled_weight, 1.0)):
         if isinstance(given, bool) or not isinstance(given, float | int | np.number) or not 0 <= given <= most:

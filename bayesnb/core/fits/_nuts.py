@@ -99,7 +99,7 @@ def fit_nuts(
     refuse_discrete(
         model,
         "discrete sites gradients cannot move: use fit_posterior, which sums over them exactly, and its sample(key, "
-        "num_samples) for independent draws",
+        "num_samples) for independent draws, or columns that are 'normal', or 'categorical' in place of 'ordered'",
     )
     X = None if X is None else model.by_block(X)
     spelling, model = model.spelling, model.with_sites(None)
