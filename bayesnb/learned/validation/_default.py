@@ -114,14 +114,14 @@ def fit_default(
     some = part_of(exact, rows, sum(count_features(rows, by_feature).values()))
     table = left_out_log_ratios(exact, some, by_feature=by_feature)
     folds = _folds(exact, table, some)
-    with one_blas_thread():
+    with one_blas_thread():  # of few rows its threads wait for each other more than they work
         table, words = raise_words(table)
-    forests, has_too_many_pairs = _find_forests(exact, rows, some, structures, count)
-    parts = [
-        Part(COLUMNS, exact, [table]),
-        *_forest_parts(forests, table, some, folds),
-        *_covariance_parts(exact, table, some, structures, folds),
-    ]
+        forests, has_too_many_pairs = _find_forests(exact, rows, some, structures, count)
+        parts = [
+            Part(COLUMNS, exact, [table]),
+            *_forest_parts(forests, table, some, folds),
+            *_covariance_parts(exact, table, some, structures, folds),
+        ]
     fits, nats = dict[str, Any](), list[Array]()
     for part in parts:
         judged = [_judge(part.fit, one) for one in part.tables]
