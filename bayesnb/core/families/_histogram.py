@@ -71,7 +71,7 @@ class Histogram(LookupFamily):
     segments' probabilities; where that lies on the boundary it is as for ``Categorical``.
 
     Args:
-        cells: The most bins a column, 2 to 256; by default sqrt(N) of the N rows that the edges are found in, 8 to 32;
+        cells: The most bins a column, 2 to 256; by default sqrt(N), N the weight of rows that give the edges, 8 to 32;
             with ``edges`` one more than these.
         edges: The edges between bins, which rise: [E] for all columns, or one row for each; None to find them.
         total: The totals A of the Dirichlet distributions, equally probable; positive. For each of ``levels``.

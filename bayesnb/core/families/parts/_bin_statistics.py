@@ -28,11 +28,12 @@ def find_edges(x: Array, weight: Array | None, num_bins: int | None) -> tuple[Ar
 
     A value as heavy as an average bin is a bin of its own, and the other bins hold about as many rows as each other.
     An edge is half-way between two values. If there are no more values than bins, each has its bin. None means
-    sqrt(N) bins of the rows with weight, from ``limits.FEW_BINS`` to ``limits.MANY_BINS``.
+    sqrt(N) bins, N the weight of all rows, from ``limits.FEW_BINS`` to ``limits.MANY_BINS``.
     """
     if weight is not None:
         x, weight = x[weight > 0], weight[weight > 0]
-    num_bins = num_bins or min(max(limits.FEW_BINS, ceil(sqrt(len(x)))), limits.MANY_BINS)
+    num_rows = len(x) if weight is None else float(weight.sum())
+    num_bins = num_bins or min(max(limits.FEW_BINS, ceil(sqrt(num_rows))), limits.MANY_BINS)
     step = -(-len(x) // limits.QUANTILE_ROWS) or 1
     x, weight = x[::step], None if weight is None else weight[::step]
     edges = np.full((x.shape[1], num_bins - 1), NO_EDGE)

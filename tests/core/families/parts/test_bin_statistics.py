@@ -38,15 +38,18 @@ def test_weights_are_repetitions_in_edges():
 
 
 def test_few_rows_have_few_bins():
-    """About sqrt(N) of rows with a weight, from 8 to 32, whatever cells they lack."""
+    """About sqrt(N), N the weight of rows, from 8 to 32, whatever cells they lack; weights are repeated rows."""
     rng = np.random.default_rng(0)
     for num_rows, size in ((0, 8), (20, 8), (64, 8), (65, 9), (300, 18), (1024, 32), (5000, 32)):
         x = rng.normal(size=(num_rows, 2))
         x[::2, 1] = np.nan
         with_others = np.concatenate([x, rng.normal(size=(500, 2))])
-        weight = np.repeat([7.0, 0.0], [num_rows, 500])
+        weight = np.repeat([1.0, 0.0], [num_rows, 500])
         for edges, atoms in (find_edges(x, None, None), find_edges(with_others, weight, None)):
             assert (edges.shape, atoms.shape) == ((2, size - 1), (2, size))
+        if num_rows < 1000:  # of more, some are taken
+            repeated = find_edges(np.repeat(x, 3, axis=0), None, None)
+            np.testing.assert_array_equal(repeated[0], find_edges(x, np.full(num_rows, 3.0), None)[0])
     model = nb.NaiveBayes({"a": nb.Histogram(), "b": nb.Views(nb.NormalScores(), nb.Histogram())})
     rows, y = {"a": rng.normal(size=(100, 1)), "b": rng.normal(size=(100, 1))}, np.arange(100) % 2
     first = nb.sufficient_statistics(model, rows, y)
