@@ -51,7 +51,8 @@ class StackedPosterior(Posterior):
         structures: The structures of the forests.
         forest_powers: Of each structure the powers by block, and that of the forest's ratio.
         parents: Those of the "best" forest.
-        apart: The blocks that depend on the class alone: sparse ones, and those whose classes share parameters.
+        apart: The blocks that depend on the class alone: sparse ones, those whose classes share parameters, and those
+            of a Likelihood.
         normals: By "lda" and "qda" the posterior whose numbers have a covariance, with its powers.
 
     Example:

@@ -23,6 +23,8 @@ from bayesnb.compute.arrays._cells import is_sparse
 from bayesnb.compute.arrays._loops import one_blas_thread
 from bayesnb.compute.arrays._placement import Array
 from bayesnb.compute.primitives.products._linear_scores import prepare_predictive
+from bayesnb.core.families import Likelihood
+from bayesnb.core.families._mapped import whole
 from bayesnb.core.families._views import generative_share, shares, with_covariance
 from bayesnb.core.fits._closed_form import fit_posterior
 from bayesnb.core.model._naive_bayes import NaiveBayes
@@ -288,12 +290,13 @@ def _is_affordable(rows: LabelledRows, blocks: Sequence[Array]) -> bool:
 def find_dependence(fit: Posterior, rows: LabelledRows) -> tuple[Layout, Segments, tuple[str, ...]] | None:
     """The layout and the segments of columns that may depend on each other, and the blocks that stand apart.
 
-    None where dependence cannot be. Sparse blocks stand apart, as do those whose classes share
-    parameters.
+    None where dependence cannot be. Sparse blocks stand apart, as do those whose classes share parameters, and those
+    of a Likelihood, of which each label of a pair would be integrated.
     """
     given: Any = fit.model.families
     shared = {name for name, family in given.items() if family.common_sites and not has_categories(family)}
-    apart = tuple(name for name in given if name in shared or is_sparse(rows.arrays[name]))
+    integrated = {name for name, family in given.items() if any(isinstance(f, Likelihood) for (f,) in whole(family))}
+    apart = tuple(name for name in given if name in shared | integrated or is_sparse(rows.arrays[name]))
     families = {name: family for name, family in given.items() if name not in apart}
     segments = segments_of(families, fit.model.columns)
     layout = lay_out(families, {name: columns_in(family, rows.arrays[name]) for name, family in families.items()})

@@ -4,6 +4,7 @@ import io
 from dataclasses import replace
 
 import numpy as np
+import numpyro.distributions as dist
 import pandas as pd
 import pytest
 import scipy.sparse
@@ -262,12 +263,14 @@ def _apart():
     yield "sparse words", nb.Multinomial(), scipy.sparse.csr_array(rows_of("words")["words"])
     yield "sparse flags", nb.Bernoulli(), scipy.sparse.csr_array((rows_of("words")["words"] > 1).astype(float))
     yield "a variance in common", nb.Normal(variance="shared"), X["numbers"]
+    yield "integrals", nb.Likelihood(dist.StudentT, df=4.0), X["numbers"]
+    yield "a hurdle of integrals", nb.Hurdle(nb.Likelihood(dist.StudentT, df=4.0), at=0.0), X["numbers"]
 
 
 APART = {name: block for name, *block in _apart()}
 
 
-@pytest.mark.parametrize("kind", APART)
+@pytest.mark.parametrize("kind", [pytest.param(k, marks=pytest.mark.slow if "integrals" in k else ()) for k in APART])
 def test_a_block_without_pairs_leaves_the_dependence_between_other_columns(kind):
     """The probabilities of a part are those of the block times those of the forest, once the class prior."""
     family, cells = APART[kind]
