@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -60,7 +61,8 @@ def fit_nuts(
     units of the posterior, so that float32 suffices for any number of rows. The labels of unlabelled rows are summed
     out, log sum_k p(y = k, x | params), in float64; the cost grows with their number, and the prior is resolved from
     all rows. If hyperparameters are distributions, NUTS runs on them alone, and parameters are drawn exactly
-    (``HierarchicalDraws``). If parameters have their own ``priors``, it runs on the full program, in float64.
+    (``HierarchicalDraws``). If parameters have their own ``priors``, it runs on their blocks alone, in float64: given
+    labels the others are independent of these, and are drawn from their exact posterior.
 
     The first call compiles the sampler; later calls with the same structure, shapes and numbers of draws reuse it.
     Arguments not listed are as in ``fit_mle``.
@@ -96,8 +98,9 @@ def fit_nuts(
         )
     arguments.require_known("fit_nuts", model, X, y, sample_weight, statistics, key)
     arguments.check_model(model)
+    partly = statistics is None and has_unlabelled(y)
     refuse_discrete(
-        model,
+        _with_blocks(model, _blocks_of_nuts(model, partly)),
         "discrete sites gradients cannot move: use fit_posterior, which sums over them exactly, and its sample(key, "
         "num_samples) for independent draws, or columns that are 'normal', or 'categorical' in place of 'ordered'",
     )
@@ -105,7 +108,6 @@ def fit_nuts(
     spelling, model = model.spelling, model.with_sites(None)
     settings: dict[str, Any] = {"num_samples": num_samples, "num_warmup": num_warmup, "num_chains": num_chains}
     settings["progress_bar"] = progress_bar
-    partly = statistics is None and has_unlabelled(y)
     exact = not (partly or model.priors or hyperpriors(model))
     if hyperpriors(model):
         if model.priors or partly:
@@ -129,11 +131,46 @@ def fit_nuts(
     else:
         model, statistics = gather(model, X, y, sample_weight, statistics)
         model, statistics = to_host((model.resolve(statistics=statistics), statistics))
-        draws = _sample(model, statistics, None, key, settings)
+        draws = _sample_some(model, statistics, key, settings)
     _warn(draws, exact=exact)
     if spelling is None:
         return draws
     return replace(draws, model=draws.model.with_sites(spelling), params=spelling.write(draws.params))
+
+
+def _blocks_of_nuts(model: NaiveBayes, partly: bool) -> list[str]:
+    """The blocks with priors of their own; all if there is none, or if unlabelled rows make blocks depend."""
+    families = model.families.items()
+    own = [] if partly else [b for b, f in families if any(f"{b}_{site}" in model.priors for site in f.sites)]
+    return own or [*model.families]
+
+
+def _sample_some(model: NaiveBayes, statistics: ModelStatistics, key: Array, settings: dict[str, Any]) -> Draws:
+    """Draws by NUTS for the blocks that need it, and independent ones from the exact posterior of the others."""
+    own = _blocks_of_nuts(model, partly=False)
+    others = [block for block in model.families if block not in own]
+    if not others:
+        return _sample(model, statistics, None, key, settings)
+    parts = [
+        (_with_blocks(model, blocks), replace(statistics, blocks={b: statistics.blocks[b] for b in blocks}))
+        for blocks in (own, others)
+    ]
+    of_nuts, of_others = jax.random.split(key)
+    draws = _sample(*parts[0], None, of_nuts, settings)
+    keys = jax.random.split(of_others, settings["num_samples"] * settings["num_chains"])
+    exact = compute(_draw_exactly, parts[1][0].conjugate(), parts[1][1], to_host(keys))
+    return replace(draws, model=model, params={**exact, **draws.params})
+
+
+def _with_blocks(model: NaiveBayes, blocks: list[str]) -> NaiveBayes:
+    """The model of some of the blocks."""
+    families, columns = ({b: of[b] for b in blocks} for of in (model.families, model.columns))
+    return model._replace(families=families, columns=columns)
+
+
+@jax.jit
+def _draw_exactly(model: NaiveBayes, statistics: ModelStatistics, keys: Array) -> Sites:
+    return jax.vmap(partial(sample_once, model.update(statistics)))(keys)
 
 
 def _sample(

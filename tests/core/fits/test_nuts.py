@@ -7,6 +7,7 @@ import numpy as np
 import numpyro.distributions as dist
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 
 import bayesnb as nb
 from bayesnb.compute.arrays._compute import compute
@@ -238,3 +239,27 @@ def test_rows_partly_missing_under_a_full_covariance():
     rows[3, 0] = np.nan
     with pytest.raises(ValueError, match="no closed form from rows with some cells missing"):
         sample(nb.NaiveBayes(nb.MultivariateNormal()), rows, np.array([0, 1, 0, -1]))
+
+
+@pytest.mark.slow
+def test_blocks_without_priors_of_their_own_are_drawn_from_their_exact_posterior():
+    rng, y = np.random.default_rng(3), np.arange(80) % 2
+    flags = (rng.random((80, 2)) < 0.3 + 0.3 * y[:, None]).astype(float)
+    X = {"a": flags, "b": rng.normal(y[:, None], 1.0, (80, 2)), "h": rng.normal(y[:, None], 1.0, (80, 1))}
+    families = {"a": nb.Bernoulli(), "b": nb.Normal(variance="shared"), "h": nb.Histogram()}
+    model = nb.NaiveBayes(families, priors={"b_variance": dist.LogNormal(0.0, 1.0).expand([2])})
+    draws = nb.fit_nuts(model, X, y, key=jax.random.key(0), num_samples=1000, num_warmup=500, progress_bar=False)
+    assert {*draws.params} == {*model.sites()}  # a Histogram, whose cuts NUTS cannot move, stands beside
+    counts = np.stack([flags[y == k].sum(axis=0) for k in (0, 1)])
+    exact = stats.beta(1 + counts, 1 + 40 - counts)
+    off = np.abs(draws.params["a_probs"].mean(axis=0) - exact.mean()) / (exact.std() / np.sqrt(4000))
+    assert off.max() < 4.5
+    assert_allclose(draws.params["a_probs"].std(axis=0), exact.std(), rtol=0.06)
+    lagged = draws.params["a_probs"].reshape(4000, -1)
+    correlation = [np.corrcoef(column[1:], column[:-1])[0, 1] for column in lagged.T]
+    assert np.abs(correlation).max() < 4.5 / np.sqrt(4000)  # independent draws
+    alone = nb.NaiveBayes({"b": families["b"]}, priors=model.priors)
+    of_b = nb.fit_nuts(
+        alone, {"b": X["b"]}, y, key=jax.random.key(1), num_samples=1000, num_warmup=500, progress_bar=False
+    )
+    assert_allclose(draws.params["b_variance"].mean(axis=0), of_b.params["b_variance"].mean(axis=0), rtol=0.03)

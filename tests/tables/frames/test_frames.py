@@ -198,7 +198,7 @@ def test_dates_are_left_out_and_never_numbers(cells):
     frame = pl.DataFrame({"when": [*cells, None], "size": [1.0, 2.5, 2.0, 4.0, 3.0]})
     for rows in (frame, frame.to_arrow()):
         found = nb.infer_likelihoods(rows)
-        assert found.choices[0] == ("when", "skip", "dates or times")
+        assert found.choices[0][:3] == ("when", "skip", "dates or times")
         with pytest.warns(UserWarning, match="column 'when' has dates or times and is left out"):
             clf = nb.NaiveBayesClassifier().fit(rows, [0, 1, 0, 1, 0])
         assert clf.likelihoods_ == {"when": "skip", "size": "normal"}
