@@ -23,7 +23,7 @@ from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import NO_DATES, Array, DataError, Frame, listing
 from bayesnb.tables.frames._summaries import Summary, summarise_column
 from bayesnb.tables.frames._texts import as_texts, order_of
-from bayesnb.tables.frames._values import FLAGS, READING, why_text
+from bayesnb.tables.frames._values import FLAGS, READING, cure, why_text
 from bayesnb.tables.frames._words import WordColumn, require_text, vectorizer_of
 
 CHOSEN = "numeric_chosen"
@@ -222,7 +222,7 @@ def describe_column(
         return replace(found, values=_values(column, kind))
     if text:
         cell, place = column.odd or ("", "")
-        why = f"'{cell}' {place} {why_text(cell)}" if column.odd else "its numbers are text"
+        why = f"'{cell}' {place} {why_text(cell)}{cure(cell)}" if column.odd else "its numbers are text"
         why = "make it categorical, which for two values is the same model" if kind == "bernoulli" else why
         why = NO_DATES if column.dates else why
         raise DataError(f"column '{name}' holds text, which cannot be {found.likelihood}: {why}")
