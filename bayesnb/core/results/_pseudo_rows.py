@@ -103,7 +103,7 @@ def _(family: Any, vacuous: Any = None) -> PseudoCounts:
         return average(prior.total * mass + segments.segment_sums(counts)[None])[:, 0]
 
     counts = jnp.asarray(prior.counts, share.dtype)
-    total = prior.total[..., 0] + counts.sum(axis=-1)[None]
+    total = prior.totals[:, None] + counts.sum(axis=-1)[None]
     ends = [average(jnp.where(end[None], 1.0, 0.0)) for end in (to_first, to_last)]
     return PseudoCounts(
         found=jnp.moveaxis(jax.lax.map(found, counts), 0, 1),
