@@ -53,7 +53,7 @@ class Hurdle(Mapped):
 
     at: tuple[float | None, ...] = field(default=(), metadata={"static": True})
 
-    def __init__(self, family: Family, at: Any, concentration: Hyperparameter = 1.0) -> None:
+    def __init__(self, family: Family, at: float | Sequence[float], concentration: Hyperparameter = 1.0) -> None:
         require_single("Hurdle", family)
         try:
             numbers = np.asarray(at, np.float64).ravel()

@@ -11,7 +11,7 @@ from numpyro.distributions import constraints
 from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays._placement import Array, pytree
 from bayesnb.compute.primitives.sums import ClassSums
-from bayesnb.core.families._base import Family, Params
+from bayesnb.core.families._base import Family, Hyperparameter, Params
 from bayesnb.core.families._binomial import Binomial
 from bayesnb.core.families._mapped import Mapped, MappedStatistics
 from bayesnb.core.families._normal import Normal
@@ -120,7 +120,7 @@ class LogNormal(Transformed):
                [0.25, 0.75]])
     """
 
-    def __init__(self, **hyperparameters: Any) -> None:
+    def __init__(self, **hyperparameters: Hyperparameter | str) -> None:
         super().__init__(Normal(**hyperparameters), "log")
 
     def __repr__(self) -> str:
@@ -141,7 +141,7 @@ class LogitNormal(Transformed):
         [0, 1]
     """
 
-    def __init__(self, **hyperparameters: Any) -> None:
+    def __init__(self, **hyperparameters: Hyperparameter | str) -> None:
         super().__init__(Normal(**hyperparameters), "logit")
 
     def __repr__(self) -> str:
