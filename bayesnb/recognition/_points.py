@@ -191,8 +191,8 @@ def _read_cells(name: str, site: dict[str, Any]) -> Observed:
     if not found:
         raise NotNaiveBayes(
             f"site {name!r} is observed, and a {type(fn).__name__} is not a likelihood of this package, which has "
-            f"{names_of_likelihoods()}, and NumPyro's distributions of one number, an angle or a count"
-            f"{SUMMED_OUT if type(fn).__name__.startswith('Mixture') else ''}"
+            f"{names_of_likelihoods()}, and NumPyro's distributions of one number, an angle or a count with a fixed "
+            f"support{SUMMED_OUT if type(fn).__name__.startswith('Mixture') else ''}"
         )
     _require_terms(name, site, int(np.size(value)))
     reading, params = found[0]
