@@ -166,7 +166,7 @@ AT_RANDOM: dict[str, Door] = {
 
 ABOUT: dict[str, Door] = {
     "class_densities": curves(nb.fit_posterior),
-    "predict_interval": lambda m, X, _: nb.fit_posterior(m, X, Y).predict_interval(X, key=KEY, num_draws=1000),
+    "predict_interval": lambda m, X, _: nb.fit_posterior(m, X, Y).predict_interval(X, key=KEY, num_draws=8000),
 }
 """Doors that give what follows from draws."""
 
