@@ -173,7 +173,7 @@ def test_the_estimator_takes_it(case, family, tmp_path):
     assert [*two.fit_.model.families][-2:] == ["exponential", "exponential_2"]
     with pytest.raises(ValueError, match="column 'kind' holds text, which cannot be Exponential"):
         nb.NaiveBayesClassifier(likelihoods={"kind": waiting}).fit(frame, labels)
-    with pytest.raises(ValueError, match="block 'exponential', column 0: an Exponential cell is a number, 0 or more"):
+    with pytest.raises(ValueError, match="column 'wait' cannot be Exponential: a cell is a number, 0 or more"):
         clf.predict(frame.assign(wait=-1.0))
 
 

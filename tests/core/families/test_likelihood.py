@@ -57,9 +57,8 @@ def of_rows(name, fit, x):
     z = (edges[:-1, None] + 1.5 * (points + 1.0)).ravel()
     phi = c + np.stack(np.meshgrid(z, z, indexing="ij"), -1).reshape(-1, 2) @ factor.T
     w = np.outer(*[np.tile(1.5 * weights, 8)] * 2).ravel() * np.linalg.det(factor)
-    own = np.asarray(family.numbers)[0, 0, ::2]
-    if len(own):
-        logs = stats.norm.logpdf(phi, own, 1.0).sum(axis=1)
+    if name == "NegativeBinomial2":
+        logs = stats.norm.logpdf(phi, [2.0, 0.0], 1.0).sum(axis=1)  # of log mean and log concentration
     else:
         logs = stats.norm.logpdf(phi, np.asarray(prior.centre)[0, 0], np.asarray(prior.spread)[0, 0]).sum(axis=1)
     values, counts = np.unique(x, return_counts=True)
