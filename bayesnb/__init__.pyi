@@ -21,6 +21,7 @@ from .core.families import MultivariateNormal as MultivariateNormal
 from .core.families import Normal as Normal
 from .core.families import NormalKnownVariance as NormalKnownVariance
 from .core.families import NormalScores as NormalScores
+from .core.families import OneRate as OneRate
 from .core.families import Poisson as Poisson
 from .core.families import Transformed as Transformed
 from .core.families import Views as Views

@@ -67,6 +67,8 @@ def _families(rng: np.random.Generator) -> dict[str, nb.Family]:
         "likelihood": nb.Likelihood(
             dist.Gamma, concentration=dist.LogNormal(0.5, 0.8), frame=[[0.0, 1.0, -5.0, 0.16], [0.0, 1.0, -2.0, 0.18]]
         ),
+        "one_rate": nb.OneRate(dist.Weibull, concentration=2.0, a=[0.5, 1.5]),
+        "one_share": nb.OneRate(dist.Geometric, a=2.0, b=[[0.5], [1.0], [2.0]]),
         "lognormal": nb.LogNormal(variance="shared"),
         "hurdle": nb.Hurdle(nb.LogitNormal(strength=0.5), at=(1.0, 0.0), concentration=[0.5, 1.5, 2.5]),
         "informed": nb.Normal(loc=rng.normal(size=(K, 3)), strength=0.7, shape=2.5, rate=rng.uniform(0.5, 3, 3)),
@@ -93,6 +95,10 @@ def _blocks(rng: np.random.Generator, y: np.ndarray) -> dict[str, np.ndarray]:
         "likelihood": _missing(
             np.random.default_rng(9).gamma(2.0 + shift, 1.0, (N, 2)) * [1.0, 100.0], np.random.default_rng(9)
         ),
+        "one_rate": _missing(
+            (1.0 + shift) * np.random.default_rng(12).weibull(2.0, (N, 2)) * [1.0, 1e4], np.random.default_rng(9)
+        ),
+        "one_share": _missing(np.random.default_rng(12).poisson(1.0 + shift, (N, 2)), np.random.default_rng(9)),
         "lognormal": _missing(np.random.default_rng(10).lognormal(0.4 * shift, 0.7, (N, 2)), np.random.default_rng(9)),
         "hurdle": _missing(
             np.clip(np.random.default_rng(11).normal(0.3 + 0.2 * shift, 0.3, (N, 2)), 0.0, 1.0),
@@ -145,6 +151,10 @@ MIXED = ["bernoulli", "ragged", "multinomial", "normal", "trials", "covariance"]
 
 MAPPED = ["lognormal", "hurdle"]
 """Families of mapped cells, made of others."""
+
+
+ONE_RATE = ["one_rate", "one_share"]
+"""Families found from a density: with a Gamma prior and with a Beta prior."""
 
 
 TWINS = ("binomial", "categorical", "informed")

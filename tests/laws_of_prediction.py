@@ -82,7 +82,7 @@ def _rearranged(family: nb.Family, classes: np.ndarray, columns: np.ndarray) -> 
         return value[:, :, columns] if value.ndim > 2 else value
 
     values = {f.name: getattr(family, f.name) for f in dataclasses.fields(family)}
-    moved = {n: move(value) if np.ndim(value) and n != "total_count" else value for n, value in values.items()}
+    moved = {n: move(v) if isinstance(v, np.ndarray) and n != "total_count" else v for n, v in values.items()}
     if isinstance(family, nb.Binomial):
         totals = family.total_count
         moved["total_count"] = None if totals is None else [totals[d] for d in columns]
@@ -120,7 +120,9 @@ def _completions(family: nb.Family, X: Any) -> tuple[Any, Any, np.ndarray]:
     elif isinstance(family, nb.Hurdle):  # 0 and 1, and the shares between them
         row, shares = np.nanmean(X, axis=0)[None], scipy.special.expit(np.linspace(-20, 20, 20_001))
         values, measure = np.append(shares, family.at), np.append(np.gradient(shares), np.ones(len(family.at)))
-    elif isinstance(family, nb.Likelihood | nb.LogNormal) or type(family).__name__ == "Exponential":
+    elif type(family) is nb.OneRate and family.support.is_discrete:
+        row, values, measure = np.ones((1, case_columns(X))), np.arange(2000), np.ones(2000)
+    elif isinstance(family, nb.Likelihood | nb.LogNormal | nb.OneRate) or type(family).__name__ == "Exponential":
         row, values = np.nanmean(X, axis=0)[None], np.exp(np.linspace(-20, 12, 20_001))
         measure = np.gradient(values)
     else:

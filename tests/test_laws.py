@@ -5,7 +5,7 @@ from tests import cases, laws
 # compiling takes seconds a family, and most of a minute where all are in one model
 # NumPyro's density of the others is compiled by Bayes' theorem alone: the other laws meet it in a family like them
 DENSE = {*cases.NAMES[:-1]} - {*cases.TWINS, "discriminant", "histogram"}
-ALL = [*cases.NAMES[:-1], *cases.MAPPED]
+ALL = [*cases.NAMES[:-1], *cases.MAPPED, *cases.ONE_RATE]
 QUICK = {
     laws.prediction_averages_joints: {"normal", "multinomial"},
     laws.device_is_host: {"normal"},
@@ -20,7 +20,8 @@ FEW_FITS = {laws.heavy_map_is_mle, laws.parts_make_the_whole, laws.one_hot_label
 
 
 def pairs():
-    for name in (*cases.NAMES, "likelihood", *cases.MAPPED):  # the laws of a family share what is compiled for it
+    # the laws of a family share what is compiled for it
+    for name in (*cases.NAMES, "likelihood", *cases.MAPPED, *cases.ONE_RATE):
         for law in laws.LAWS:
             if law is laws.prediction_averages_joints and name == "mixed":
                 continue  # of the joint densities of ten blocks a single draw makes up half of the mean

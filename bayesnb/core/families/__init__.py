@@ -17,11 +17,13 @@ from bayesnb.core.families._histogram import Histogram as Histogram
 from bayesnb.core.families._hurdle import Hurdle as Hurdle
 from bayesnb.core.families._hyperparameters import plates as plates
 from bayesnb.core.families._likelihood import Likelihood as Likelihood
+from bayesnb.core.families._likelihood import OfNumPyro as OfNumPyro
 from bayesnb.core.families._mapped import Mapped as Mapped
 from bayesnb.core.families._multinomial import Multinomial as Multinomial
 from bayesnb.core.families._multivariate_normal import MultivariateNormal as MultivariateNormal
 from bayesnb.core.families._normal import Normal as Normal
 from bayesnb.core.families._normal_known_variance import NormalKnownVariance as NormalKnownVariance
+from bayesnb.core.families._one_rate import OneRate as OneRate
 from bayesnb.core.families._poisson import Poisson as Poisson
 from bayesnb.core.families._transformed import LogitNormal as LogitNormal
 from bayesnb.core.families._transformed import LogNormal as LogNormal

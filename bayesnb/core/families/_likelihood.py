@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import partial
@@ -33,8 +34,40 @@ from bayesnb.core.families.parts._solvers import solver
 from bayesnb.core.families.parts._support import OPEN_UNIT, broadcast, require_shapes, require_support
 
 
+class OfNumPyro(Family):
+    """A family whose likelihood is a distribution of NumPyro with some unknown arguments, the sites."""
+
+    @property
+    @abstractmethod
+    def density(self) -> Density:
+        """The distribution as a function of its unknown arguments."""
+
+    @property
+    def sites(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.density.names
+
+    @property
+    def support(self) -> Constraint:  # type: ignore[override]
+        support = self.density.support
+        return OPEN_UNIT if support is constraints.unit_interval else support
+
+    def likelihood(self, params: Params) -> dist.Distribution:
+        return self.density.make(params)
+
+    def check_params(self, params: Params, block: str) -> None:
+        super().check_params(params, block)
+        require_shapes(block, params, **dict.fromkeys(self.sites, "KD"))
+        for name, constraint in self.density.unknown.items():
+            value = known(params[name])
+            if value is not None and not np.asarray(constraint(value)).all():
+                raise ValueError(f"params['{block}_{name}'] must lie in the support {constraint}")
+
+    def check(self, x: Array, block: str) -> None:
+        require_support(x, self.support, block, self.density.title)
+
+
 @pytree
-class Likelihood(Family):
+class Likelihood(OfNumPyro):
     """Real features, positive ones, shares, angles or counts with any likelihood p(x | theta) of NumPyro:
 
         phi_kd ~ Normal(centre_d, spread_d),    theta = biject_to(support of theta)(phi),
@@ -116,17 +149,7 @@ class Likelihood(Family):
 
     @property
     def density(self) -> Density:
-        """The distribution as a function of its unknown arguments."""
         return Density(self.distribution, self.given, self.tilts)
-
-    @property
-    def sites(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.density.names
-
-    @property
-    def support(self) -> Constraint:
-        support = self.density.support
-        return OPEN_UNIT if support is constraints.unit_interval else support
 
     @property
     def bins(self) -> Frame:
@@ -217,21 +240,7 @@ class Likelihood(Family):
             phi = phi + (place.factor @ z[..., None])[..., 0]
         return self.density.arguments(phi)
 
-    def likelihood(self, params: Params) -> dist.Distribution:
-        return self.density.make(params)
-
-    def check_params(self, params: Params, block: str) -> None:
-        super().check_params(params, block)
-        require_shapes(block, params, **dict.fromkeys(self.sites, "KD"))
-        for name, constraint in self.density.unknown.items():
-            value = known(params[name])
-            if value is not None and not np.asarray(constraint(value)).all():
-                raise ValueError(f"params['{block}_{name}'] must lie in the support {constraint}")
-
     # rows
-
-    def check(self, x: Array, block: str) -> None:
-        require_support(x, self.support, block, self.density.title)
 
     def statistics(self, x: Array, z: ClassSums) -> NodeStatistics:
         bins = self.bins

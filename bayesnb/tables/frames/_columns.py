@@ -17,7 +17,7 @@ import numpy as np
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._cells import LARGEST_CELL
 from bayesnb.compute.arrays._user_warnings import warn
-from bayesnb.core.families import Family, Likelihood
+from bayesnb.core.families import Family, OfNumPyro
 from bayesnb.core.families.parts._support import words_of
 from bayesnb.tables.frames import _series as series
 from bayesnb.tables.frames._texts import DATES, Lookup, as_texts, encoded, factorise
@@ -67,7 +67,7 @@ def title_of(family: Any) -> str:
     return type(family).__name__
 
 
-title_of.register(Likelihood, lambda family: family.density.title)
+title_of.register(OfNumPyro, lambda family: family.density.title)
 
 
 @dataclass(frozen=True)

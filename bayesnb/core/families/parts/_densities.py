@@ -200,7 +200,7 @@ def constructor(distribution: Any) -> Any:
     return getattr(dist, distribution) if isinstance(distribution, str) else distribution
 
 
-def read_arguments(distribution: Any, arguments: Mapping[str, Any]) -> tuple[Density, Array]:
+def read_arguments(distribution: Any, arguments: Mapping[str, Any], owner: str = "Likelihood") -> tuple[Density, Array]:
     """The density that a user describes, and the numbers of its priors, [H], [D, H] or [K, D, H].
 
     Raises:
@@ -212,8 +212,8 @@ def read_arguments(distribution: Any, arguments: Mapping[str, Any]) -> tuple[Den
     of_numpyro = inspect.isfunction(distribution) and name is own
     if not of_numpyro and not (inspect.isclass(distribution) and issubclass(distribution, dist.Distribution)):
         raise ValueError(
-            "Likelihood takes a distribution of NumPyro itself, with what is known of its arguments: "
-            f"nb.Likelihood(dist.StudentT, df=4.0), got {distribution!r}"
+            f"{owner} takes a distribution of NumPyro itself, with what is known of its arguments: "
+            f"nb.{owner}(dist.StudentT, df=4.0), got {distribution!r}"
         )
     title = str(own)
     read = {key: _read(title, key, value) for key, value in sorted(arguments.items())}
@@ -225,7 +225,7 @@ def read_arguments(distribution: Any, arguments: Mapping[str, Any]) -> tuple[Den
     unknown = density.unknown
     if not 1 <= len(unknown) <= MOST_UNKNOWN:
         raise ValueError(
-            f"Likelihood integrates over 1 to {MOST_UNKNOWN} unknown arguments, and {title} has {len(unknown)}"
+            f"{owner} integrates over 1 to {MOST_UNKNOWN} unknown arguments, and {title} has {len(unknown)}"
             f"{', ' * bool(unknown)}{', '.join(unknown)}: give numbers for some, as in df=4.0"
         )
     moving = f"the support of {title} moves with its arguments, so log p(x) is not smooth in them"
@@ -240,7 +240,7 @@ def read_arguments(distribution: Any, arguments: Mapping[str, Any]) -> tuple[Den
         raise ValueError(f"{moving}: give a number for what the support depends on, or use nb.Histogram")
     if supports[0].event_dim or scale_of(supports[0]) is None:
         raise ValueError(
-            "Likelihood knows columns of real numbers, positive ones, those in (0, 1), angles and counts; the support "
+            f"{owner} knows columns of real numbers, positive ones, those in (0, 1), angles and counts; the support "
             f"of {title} is {supports[0]}: map the column, or use nb.Histogram"
         )
     return density, numbers[()] if density.priors else np.zeros(0)
