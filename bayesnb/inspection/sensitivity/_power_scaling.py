@@ -14,7 +14,7 @@ The integrals go from the smallest to the largest of S draws, as ArviZ has them:
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 from typing import Any, NamedTuple
 
 import jax
@@ -31,6 +31,7 @@ from bayesnb.core.families import (
     Multinomial,
     Normal,
     NormalKnownVariance,
+    OneRate,
     Poisson,
 )
 from bayesnb.core.families._categorical import EndToEnd
@@ -71,10 +72,18 @@ def gamma(params: Array) -> Grid:
     return Grid(lambda params: params[0] * log - params[1] * jnp.exp(log), jnp.exp(log))
 
 
-def inverse_gamma(params: Array) -> Grid:
-    """Of a variance by minus its logarithm: its inverse has the Gamma distribution."""
-    of_inverse = gamma(params)
-    return of_inverse._replace(width=1.0 / of_inverse.width)
+@lru_cache
+def root_of_gamma(power: float) -> Kind:
+    """Of a number of which this power has the Gamma distribution, by the power's logarithm."""
+
+    def kind(params: Array) -> Grid:
+        of_power = gamma(params)
+        return of_power._replace(width=of_power.width ** (1.0 / power))
+
+    return kind
+
+
+inverse_gamma = root_of_gamma(-1.0)
 
 
 def student(params: Array) -> Grid:
@@ -102,8 +111,8 @@ Marginals = dict[str, tuple[Kind, tuple[Array, ...]]]
 def _refuse(family: Any, _: Any = None) -> Any:
     raise ValueError(
         f"{type(family).__name__} has no prior whose power is another such prior: power-scaling takes Bernoulli, "
-        "Binomial, Categorical, Multinomial, MultivariateNormal, Normal, NormalKnownVariance and Poisson blocks; "
-        "nb.robustness takes Histogram, and numbers can be Normal in place of views"
+        "Binomial, Categorical, Multinomial, MultivariateNormal, Normal, NormalKnownVariance, OneRate and Poisson "
+        "blocks; nb.robustness takes Histogram, and numbers can be Normal in place of views"
     )
 
 
@@ -135,6 +144,14 @@ def _(family: Any, alpha: Array) -> Any:
 @scale_prior.register(Poisson)
 def _(family: Any, alpha: Array) -> Any:
     return family._replace(shape=scale_count(family.shape, alpha), rate=alpha * family.rate)
+
+
+@scale_prior.register(OneRate)
+def _(family: Any, alpha: Array) -> Any:
+    if family.power is None:
+        return family._replace(a=scale_count(family.a, alpha), b=scale_count(family.b, alpha))
+    # the density of theta has theta^(power a - 1)
+    return family._replace(a=alpha * family.a + (1.0 - alpha) / family.power, b=alpha * family.b)
 
 
 @scale_prior.register(Normal)
@@ -187,6 +204,11 @@ def _(family: Any) -> Marginals:
 @marginals.register(Poisson)
 def _(family: Any) -> Marginals:
     return {"rate": (gamma, (family.shape, family.rate))}
+
+
+@marginals.register(OneRate)
+def _(family: Any) -> Marginals:
+    return {family.sites[0]: (beta if family.power is None else root_of_gamma(family.power), (family.a, family.b))}
 
 
 @marginals.register(Normal)

@@ -104,7 +104,7 @@ def prior_sensitivity(
 
     Args:
         post: An exact posterior, or an estimator or pipeline with one, of Bernoulli, Binomial, Categorical,
-            Multinomial, MultivariateNormal, Normal, NormalKnownVariance and Poisson blocks.
+            Multinomial, MultivariateNormal, Normal, NormalKnownVariance, OneRate and Poisson blocks.
         X: Rows: instead, which prior carries their predictions: d log p(k | x) / d log2 alpha, where alpha is the power
             of the prior of a column, or of a whole MultivariateNormal, [N, K, F] by block, and of the class
             probabilities, ``class_probs`` [N, K].

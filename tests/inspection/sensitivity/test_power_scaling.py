@@ -17,6 +17,7 @@ from bayesnb.inspection.sensitivity._power_scaling import (
     gamma,
     inverse_gamma,
     marginals,
+    root_of_gamma,
     scale_prior,
     student,
 )
@@ -26,6 +27,7 @@ from tests.inspection.sensitivity.mixed import PRIORS, fitted
 SCIPY = {beta: stats.beta, gamma: lambda a, b: stats.gamma(a, scale=1 / b)}
 SCIPY[inverse_gamma] = lambda a, b: stats.invgamma(a, scale=b)
 SCIPY[student] = stats.t
+SCIPY[root_of_gamma(-2.0)] = lambda a, b: stats.gengamma(a, -2.0, scale=b**0.5)
 
 
 def finite(kind, params, change, draws):
@@ -82,6 +84,7 @@ def _distances(params, change, draws, kind):
         (gamma, (3.0, 2.0), (1.0, 0.3)),
         (inverse_gamma, (4.0, 2.0), (1.2, 0.5)),
         (inverse_gamma, (400.0, 200.0), (2.5, 1.0)),
+        (root_of_gamma(-2.0), (4.0, 2.0), (1.2, 0.5)),
         (student, (5.0, 1.0, 0.5), (2.0, 0.1, 0.03)),
         (student, (500.0, 1.0, 0.01), (3.0, 0.001, 0.0001)),
     ],
@@ -121,6 +124,26 @@ def test_marginals_are_those_of_draws(name):
         )
         error = expected.std() / np.sqrt(4000)
         assert (abs(found.mean(axis=0) - expected.mean()) < 5 * error).all()
+
+
+@pytest.mark.parametrize("name", cases.ONE_RATE)
+def test_a_prior_found_from_a_density(name):
+    """Its density to the power, and its marginals, whose distribution functions are uniform at draws."""
+    case, alpha = cases.make(name), 1.7
+    post = nb.fit_posterior(case.model, case.X, case.y)
+    family, draws = post.prior.families["x"], post.sample(jax.random.key(0), 2000)
+    scaled, site = interpret(scale_prior, family, np.array(alpha)), f"x_{family.sites[0]}"
+
+    def density(of, n):
+        with jax.numpy_rank_promotion("allow"):  # NumPyro's own distribution promotes ranks
+            return float(log_density(lambda: of.params("x"), (), {}, {site: draws[site][n]})[0])
+
+    rest = [density(scaled, n) - alpha * density(family, n) for n in range(4)]
+    assert_allclose(rest, rest[0], rtol=2e-4)
+    ((kind, params),) = marginals(post.model.families["x"]).values()
+    shares = SCIPY[kind](*(np.asarray(table, float) for table in params)).cdf(draws[site])
+    assert_allclose(shares.mean(axis=0), 0.5, atol=5 * (12 * 2000) ** -0.5)
+    assert np.isfinite(nb.prior_sensitivity(post).prior[site]).all()
 
 
 def test_a_normal_of_known_variance():
