@@ -7,6 +7,7 @@
 The model        NaiveBayes: a class prior and a likelihood for each block of columns; from_numpyro, infer_likelihoods
 Likelihoods      Bernoulli, Binomial, Categorical, Multinomial, Poisson, Normal, NormalKnownVariance,
                  MultivariateNormal, Histogram, Views with NormalScores; Likelihood: any distribution of NumPyro;
+                 OneRate: those of one parameter that have a conjugate prior;
                  LogNormal, LogitNormal, Transformed, Hurdle: of logarithms, and of zeros beside a density;
                  Family is their contract
 Fits             fit_mle, fit_map, fit_posterior: closed forms; fit_nuts: draws

@@ -10,6 +10,7 @@ from types import ModuleType
 import jax
 import matplotlib.pyplot as plt
 import numpy as np
+import numpyro.distributions as dist
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
@@ -59,6 +60,19 @@ def test_the_predictive_is_lomax(case):
     x = np.array([[0.3, 2.0, 5.0]])
     expected = stats.lomax.logpdf(x[:, None], own.shape[None], scale=own.rate[None]).sum(axis=2)
     assert_allclose(post.log_joint(x), expected + np.log(post.model.class_mean()), rtol=1e-9)
+
+
+def test_one_rate_finds_it_from_the_density(case):
+    """As CONTRIBUTING says: posterior, evidence, predictions and leave-one-out are those of the family by hand."""
+    prior = case.model.families["x"]
+    found = nb.NaiveBayes(nb.OneRate(dist.Exponential, a=prior.shape, b=prior.rate), num_classes=K)
+    ours, by_hand = (nb.fit_posterior(model, case.X, case.y) for model in (found, case.model))
+    assert_allclose(ours.model.families["x"].a, by_hand.model.families["x"].shape, rtol=1e-9)
+    assert_allclose(ours.model.families["x"].b, by_hand.model.families["x"].rate, rtol=1e-9)
+    assert_allclose(ours.log_evidence, by_hand.log_evidence, rtol=1e-9)
+    assert_allclose(ours.log_joint(case.X), by_hand.log_joint(case.X), rtol=1e-9)
+    left_out = [nb.leave_one_out(model, case.X, case.y) for model in (found, case.model)]
+    assert_allclose(*left_out, rtol=1e-9, atol=1e-9)
 
 
 def test_it_is_saved_and_exported(case, tmp_path):
