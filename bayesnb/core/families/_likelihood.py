@@ -47,7 +47,7 @@ class OfNumPyro(Family):
         return self.density.names
 
     @property
-    def support(self) -> Constraint:  # type: ignore[override]
+    def support(self) -> Constraint:
         support = self.density.support
         return OPEN_UNIT if support is constraints.unit_interval else support
 
