@@ -14,6 +14,7 @@ from jax.scipy.special import betaln, gammaln
 from numpyro.distributions.transforms import PowerTransform
 
 from bayesnb.compute.arrays._compute import compute_in_threads
+from bayesnb.compute.arrays._own_primitives import refuse
 from bayesnb.compute.arrays._placement import Array, pytree
 from bayesnb.compute.numerics import _dirichlet as dirichlet
 from bayesnb.compute.numerics import _stable as stable
@@ -21,7 +22,7 @@ from bayesnb.compute.primitives.sums import ClassSums
 from bayesnb.core.families._base import Hyperparameter, Params
 from bayesnb.core.families._hyperparameters import plates
 from bayesnb.core.families._likelihood import OfNumPyro
-from bayesnb.core.families.parts._conjugate_form import Power, power_of, split
+from bayesnb.core.families.parts._conjugate_form import LARGEST, Power, largest_of, power_of, split
 from bayesnb.core.families.parts._densities import Density, read_arguments
 from bayesnb.core.families.parts._statistics import Statistics
 
@@ -130,6 +131,11 @@ class OneRate(OfNumPyro):
     def statistics(self, x: Array, z: ClassSums) -> OneRateStatistics:
         bare = self._replace(a=None, b=None)  # which may be hyperpriors
         c, t, log_h = compute_in_threads(OneRate.split, (bare,), x, 8 * x.shape[1], compiles=False)
+        refuse(
+            t > largest_of(t.dtype, self.power) ** LARGEST,
+            f"column {{column}} holds {{0}}, which is too far from 1 for the sums of {self!r}: give it in another unit",
+            x,
+        )
         cells = z.cell_counts(self.seen(x), x.shape[1])
         return OneRateStatistics(z.sum(c), z.sum(t), cells, z.base(lambda: log_h))
 

@@ -105,7 +105,7 @@ def test_a_likelihood_with_that_prior_is_its_integral():
         assert_allclose(nb.leave_one_out(ours.prior, x, Y), nb.leave_one_out(theirs.prior, x, Y), atol=1e-6)
 
 
-@pytest.mark.parametrize("unit", [1e-12, 1e12])
+@pytest.mark.parametrize("unit", [1e-30, 1e-9, 1e9, 1e20])
 @pytest.mark.parametrize("name", ["Exponential", "Weibull", "HalfNormal"])
 def test_units_do_not_matter(name, unit):
     distribution, known, *_ = ALL[name]
@@ -148,9 +148,11 @@ def test_what_has_no_conjugate_prior_is_refused(distribution, known, words):
         nb.OneRate(distribution, **known)
 
 
-def test_cells_outside_the_support_are_refused_by_the_distributions_name():
+def test_cells_outside_the_support_or_far_beyond_are_refused():
     with pytest.raises(ValueError, match="an Exponential cell is a number above 0"):
         nb.fit_posterior(one_rate(dist.Exponential), -WAITS, Y)
+    with pytest.raises(ValueError, match=r"column 1 holds .*e.*, which is too far from 1 .* give it in another unit"):
+        nb.fit_posterior(one_rate(dist.HalfNormal), WAITS * [1.0, 1e100], Y)
 
 
 def test_without_rows_or_scale_there_is_still_a_prior():

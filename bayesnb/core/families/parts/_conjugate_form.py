@@ -24,15 +24,20 @@ Power = float | None
 """The power of theta that has a Gamma prior; None for a probability, which has a Beta prior."""
 
 SHARES = np.array([1e-12, 1e-6, 0.5])
-LOG_RATES = np.array([-0.3, -0.2, 0.1])
-"""Where c, t and h are read: c and h where g is small, t where it is large, whatever the unit of x. The logs are in
-shares of that of the largest number."""
+LOG_RATES, LARGEST = np.array([-0.4, -0.3, 0.3]), 0.27
+"""Where c, t and h are read: c and h where g is small, t where it is large, for any t up to the largest. They are logs,
+in shares of the largest number's."""
+
+
+def largest_of(dtype: Any, power: Power) -> float:
+    """The largest number of which all roots by the power are numbers of this type."""
+    return float(jnp.finfo(dtype).max) ** min(1.0, abs(power or 1.0))
 
 
 def split(x: Array, density: Density, power: Power) -> tuple[Array, Array, Array]:
     """c, t and log h of cells [N, D]; 0 for a missing cell. Pure JAX."""
     x = jnp.asarray(x, jnp.result_type(float))
-    missing, largest = jnp.isnan(x), float(jnp.finfo(x.dtype).max)
+    missing, largest = jnp.isnan(x), largest_of(x.dtype, power)
     g = SHARES if power is None else largest**LOG_RATES
     logs = jnp.maximum(_log_probs(jnp.where(missing, _some_cells(density)[0], x), g, density, power), -(largest**0.9))
     # no matrix product, which has less precision on some devices

@@ -40,5 +40,6 @@ def test_forty_values_decide():
     for density in (Density("Gamma", (("rate", 1.0),)), Density("HalfCauchy", ())):
         with pytest.raises(ValueError, match=r"nb\.Likelihood"):
             power_of(density)
-    assert power_of(Density("Weibull", (("concentration", 0.5),))) == -0.5
+    for power in (0.05, 0.5, 7.0):
+        assert power_of(Density("Weibull", (("concentration", power),))) == -power
     assert power_of(Density("NegativeBinomial", (("total_count", 3.0),))) is None
