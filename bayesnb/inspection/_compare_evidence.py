@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
 
+import jax
 import numpy as np
 import scipy.special
 
@@ -174,8 +175,9 @@ def _require_same_rows(name: str, fit: Posterior, other_name: str, other: Poster
         of_block = ours.blocks[block], theirs.blocks[block]
         a, b = map(vars, of_block)
         # sums of one name are comparable if they have one shape: means of Normal and of MultivariateNormal
-        names = a.keys() if type(of_block[0]) is type(of_block[1]) else {"mean"} & a.keys() & b.keys()
-        names -= {"log_base", "edges", "atoms", "frame", "parts"}
+        alike = jax.tree.structure(of_block[0]) == jax.tree.structure(of_block[1])
+        names = a.keys() if alike else {"mean"} & a.keys() & b.keys()
+        names -= {"log_base", "edges", "atoms", "frame", "parts", "density"}
         for bins, sums in (("edges", "counts"), ("frame", "weights")):
             if not same_bins(a.get(bins, 0), b.get(bins, 0)):
                 names -= {sums}

@@ -29,12 +29,16 @@ from bayesnb.core.families.parts._statistics import Statistics
 
 @pytree
 class OneRateStatistics(Statistics):
-    """What rows add to ``a`` and ``b``, [K, D]: sums of z c and z t; and sums of z over observed cells, and z log h."""
+    """What rows add to ``a`` and ``b``, [K, D]: sums of z c and z t; and sums of z over observed cells, and z log h.
+
+    The density that gave c, t and h is that of one family.
+    """
 
     a: Array
     b: Array
     cells: Array
     log_base: Array
+    density: tuple[Any, ...] = field(default=(), metadata={"static": True})
 
     axes = (("a", "KD"), ("b", "KD"), ("cells", "KD"), ("log_base", "KD"))
 
@@ -137,7 +141,8 @@ class OneRate(OfNumPyro):
             x,
         )
         cells = z.cell_counts(self.seen(x), x.shape[1])
-        return OneRateStatistics(z.sum(c), z.sum(t), cells, z.base(lambda: log_h))
+        sums = z.sum(c), z.sum(t), cells, z.base(lambda: log_h)
+        return OneRateStatistics(*sums, (self.distribution, self.given))
 
     def update(self, statistics: OneRateStatistics) -> Self:
         return self._replace(a=self.a + statistics.a, b=self.b + statistics.b)

@@ -42,6 +42,7 @@ from bayesnb.core.families import (
     Multinomial,
     MultivariateNormal,
     Normal,
+    OneRate,
     Views,
 )
 from bayesnb.core.families._base import Family, Params
@@ -250,6 +251,7 @@ def _fit_family(family: Any, statistics: Any) -> bool:
 
 _fit_family.register(Categorical, lambda family, counted: counted.sizes == family.sizes_of(len(counted.sizes)))
 _fit_family.register(Likelihood, lambda family, counted: family.frame is None or same_bins(family.frame, counted.frame))
+_fit_family.register(OneRate, lambda family, counted: (family.distribution, family.given) == counted.density)
 _fit_family.register(Mapped, lambda family, counted: all(family.each(accepts, counted.parts)))
 _fit_family.register(Views, lambda family, counted: all(accepts(one, counted.of(one)) for one in family.fitted))
 

@@ -160,3 +160,17 @@ def test_without_rows_or_scale_there_is_still_a_prior():
     assert_allclose(zeros.prior.families["x"].b, 1.0)
     one = nb.fit_mle(one_rate(dist.Exponential), [[2.0], [4.0]], [0, 0])
     assert_allclose(one.params["x_rate"], [[1 / 3], [1 / 3]], rtol=1e-9)
+
+
+def test_statistics_of_two_distributions_are_not_mixed(tmp_path):
+    models = [one_rate(distribution) for distribution in (dist.Exponential, dist.HalfNormal)]
+    first, second = (nb.sufficient_statistics(model, WAITS, Y) for model in models)
+    with pytest.raises(ValueError, match="statistics of different models cannot be merged"):
+        nb.merge(first, second)
+    with pytest.raises(ValueError, match="statistics"):
+        nb.fit_posterior(models[0], statistics=second)
+    found = nb.compare_evidence(dict(zip("ab", models, strict=True)), WAITS, Y).log_evidence
+    assert_allclose(found["a"], nb.fit_posterior(models[0], statistics=first).log_evidence)
+    nb.save(first, tmp_path / "counted")
+    again = nb.merge(nb.load(tmp_path / "counted"), first)
+    assert_allclose(again.blocks["x"].b, 2 * first.blocks["x"].b)
