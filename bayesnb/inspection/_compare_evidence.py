@@ -175,8 +175,8 @@ def _require_same_rows(name: str, fit: Posterior, other_name: str, other: Poster
         of_block = ours.blocks[block], theirs.blocks[block]
         a, b = map(vars, of_block)
         # sums of one name are comparable if they have one shape: means of Normal and of MultivariateNormal
-        alike = jax.tree.structure(of_block[0]) == jax.tree.structure(of_block[1])
-        names = a.keys() if alike else {"mean"} & a.keys() & b.keys()
+        structures: list[Any] = [jax.tree.structure(one) for one in of_block]
+        names = a.keys() if structures[0] == structures[1] else {"mean"} & a.keys() & b.keys()
         names -= {"log_base", "edges", "atoms", "frame", "parts", "density"}
         for bins, sums in (("edges", "counts"), ("frame", "weights")):
             if not same_bins(a.get(bins, 0), b.get(bins, 0)):
