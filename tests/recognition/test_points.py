@@ -45,7 +45,8 @@ def test_latents_of_missing_cells_are_summed_out():
     model = nb.from_numpyro(flags, (X, Y), label="y")
     expected = nb.NaiveBayes(nb.Bernoulli(A, B), class_concentration=PI, num_classes=K)
     assert_same_model(model, Case("", None, X, Y, "conjugate", expected=expected))
-    assert "site 'x': Bernoulli, 3 columns, conjugate; the latents of missing cells are integrated out" in repr(model.certificate)
+    integrated = "site 'x': Bernoulli, 3 columns, conjugate; the latents of missing cells are integrated out"
+    assert integrated in repr(model.certificate)
 
     params = {"pi": np.array([0.3, 0.7]), "theta": np.linspace(0.1, 0.8, K * D).reshape(K, D)}
     cells = np.zeros((2 ** HOLES.sum(), N, D), int)
