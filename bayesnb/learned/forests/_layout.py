@@ -17,7 +17,7 @@ from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._placement import Array
 from bayesnb.compute.primitives._codes import Codes, starts_of
-from bayesnb.core.families import Bernoulli, Categorical, Histogram, Normal
+from bayesnb.core.families import Bernoulli, Categorical, Histogram, Likelihood, Mapped, Normal
 from bayesnb.core.families._base import Family
 from bayesnb.core.families._views import Views, of_generative
 from bayesnb.core.families.priors._normal_inverse_gamma import NormalInverseGamma
@@ -84,6 +84,17 @@ normal_prior.register(Normal, lambda family: None if family.one_feature else fam
 def has_categories(family: Family) -> bool:
     """True if the columns of the block may be parents of any others."""
     return all(table_sizes(family, 1))
+
+
+@singledispatch
+def is_integrated(family: Any) -> bool:
+    """True if predictions are integrals, which would be one for each label of a pair."""
+    del family
+    return False
+
+
+is_integrated.register(Likelihood, lambda _: True)
+is_integrated.register(Mapped, lambda family: is_integrated(family.parts[0]))
 
 
 def category_sizes(family: Family, num_columns: int) -> tuple[int, ...]:

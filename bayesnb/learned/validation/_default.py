@@ -23,8 +23,6 @@ from bayesnb.compute.arrays._cells import is_sparse
 from bayesnb.compute.arrays._loops import one_blas_thread
 from bayesnb.compute.arrays._placement import Array
 from bayesnb.compute.primitives.products._linear_scores import prepare_predictive
-from bayesnb.core.families import Likelihood
-from bayesnb.core.families._mapped import whole
 from bayesnb.core.families._views import generative_share, shares, with_covariance
 from bayesnb.core.fits._closed_form import fit_posterior
 from bayesnb.core.model._naive_bayes import NaiveBayes
@@ -35,7 +33,7 @@ from bayesnb.core.rows._labelled_rows import LabelledRows, label_rows
 from bayesnb.core.rows._part import hash_rows
 from bayesnb.core.rows._sufficient_statistics import summarise
 from bayesnb.learned.forests._fit import choose_parents, find_preferences
-from bayesnb.learned.forests._layout import Layout, Segments, has_categories, lay_out, segments_of
+from bayesnb.learned.forests._layout import Layout, Segments, has_categories, is_integrated, lay_out, segments_of
 from bayesnb.learned.forests._left_out_ratios import left_out_of_each
 from bayesnb.learned.forests._pairs import PairStatistics, count_pairs
 from bayesnb.learned.forests._posterior import ForestPosterior, score_forests
@@ -295,8 +293,7 @@ def find_dependence(fit: Posterior, rows: LabelledRows) -> tuple[Layout, Segment
     """
     given: Any = fit.model.families
     shared = {name for name, family in given.items() if family.common_sites and not has_categories(family)}
-    integrated = {name for name, family in given.items() if any(isinstance(f, Likelihood) for (f,) in whole(family))}
-    apart = tuple(name for name in given if name in shared | integrated or is_sparse(rows.arrays[name]))
+    apart = tuple(b for b in given if b in shared or is_integrated(given[b]) or is_sparse(rows.arrays[b]))
     families = {name: family for name, family in given.items() if name not in apart}
     segments = segments_of(families, fit.model.columns)
     layout = lay_out(families, {name: columns_in(family, rows.arrays[name]) for name, family in families.items()})
