@@ -25,7 +25,8 @@ FLOATS = {"cholesky", "eigh", "triangular_solve", "add_any", *rules.BODIES}
 
 
 def test_every_rule_has_cases():
-    assert rules.CASES.keys() | rules.OWN_STREAM == RULES.keys()
+    of_densities = {name for name in RULES if " Density(" in name}  # made as a Likelihood needs them: test_solvers.py
+    assert rules.CASES.keys() | rules.OWN_STREAM == RULES.keys() - of_densities
 
 
 @pytest.mark.parametrize("name", rules.CASES)
