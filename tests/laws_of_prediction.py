@@ -82,7 +82,7 @@ def _rearranged(family: nb.Family, classes: np.ndarray, columns: np.ndarray) -> 
         return value[:, :, columns] if value.ndim > 2 else value
 
     values = {f.name: getattr(family, f.name) for f in dataclasses.fields(family)}
-    moved = {n: move(v) if isinstance(v, np.ndarray) and n != "total_count" else v for n, v in values.items()}
+    moved = {n: move(v) if getattr(v, "ndim", 0) and n != "total_count" else v for n, v in values.items()}
     if isinstance(family, nb.Binomial):
         totals = family.total_count
         moved["total_count"] = None if totals is None else [totals[d] for d in columns]
