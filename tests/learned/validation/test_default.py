@@ -223,7 +223,7 @@ def test_a_part_of_the_rows_speaks_for_all(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("names", "first"), [pytest.param(("numbers",), 20, marks=pytest.mark.slow), (("kinds", "words"), 48)]
+    ("names", "first"), [pytest.param(("numbers",), 40, marks=pytest.mark.slow), (("kinds", "words"), 48)]
 )
 def test_forests_of_few_rows_must_convince_folds(names, first, monkeypatch):
     """Fits to the other folds, which find their segments and edges anew; the columns' terms leave one row out.
