@@ -34,6 +34,7 @@ from bayesnb.core.families.parts._bin_statistics import (
     bin_mass,
     check_edges,
     find_edges,
+    known_rows,
     level_bins,
     require_exact,
 )
@@ -185,14 +186,8 @@ class Histogram(LookupFamily):
         if self.edges is not None:
             edges = broadcast(self.edges, (x.shape[1], self.num_bins - 1), "edges")
             return self._replace(edges=edges[None], atoms=np.full((1, x.shape[1], self.num_bins), NO_EDGE))
-        of_rows = weight()
-        numbers, heavy = known(x), known(1.0 if of_rows is None else of_rows)
-        if numbers is None or heavy is None:
-            raise ValueError(
-                "Histogram finds its edges from known rows, and inside a JAX transformation they are not known: give "
-                "edges, or resolve the model outside, model.resolve(X, y)"
-            )
-        edges, points = find_edges(numbers, None if of_rows is None else heavy, self.cells)
+        numbers, heavy = known_rows("Histogram finds its edges", x, weight, "give edges, or ")
+        edges, points = find_edges(numbers, heavy, self.cells)
         return self._replace(cells=points.shape[1], edges=edges[None], atoms=points[None], found=True)
 
     def resolve(self, pooled: HistogramStatistics, num_classes: int) -> Self:

@@ -27,6 +27,7 @@ from bayesnb.compute.primitives.sums import ClassSums
 from bayesnb.core.families._base import Family, Hyperparameter, Params, Score, conjugate_update, left_out
 from bayesnb.core.families._hyperparameters import plates
 from bayesnb.core.families.parts import _lattice as lattice
+from bayesnb.core.families.parts._bin_statistics import known_rows
 from bayesnb.core.families.parts._densities import Density, Drawn, Powers, read_arguments
 from bayesnb.core.families.parts._frames import Frame, class_sums_of, find_frame, look_up
 from bayesnb.core.families.parts._node_statistics import NodeStatistics
@@ -172,14 +173,8 @@ class Likelihood(OfNumPyro):
         """The family with the bins of these rows [N, D] of some ``weight()``; itself if it has bins."""
         if self.frame is not None:
             return self
-        of_rows = weight()
-        numbers, heavy = known(x), known(1.0 if of_rows is None else of_rows)
-        if numbers is None or heavy is None:
-            raise ValueError(
-                "Likelihood finds its bins from known rows, and inside a JAX transformation they are not known: "
-                "resolve the model outside, model.resolve(X, y)"
-            )
-        rows = np.asarray(numbers if of_rows is None else numbers[heavy > 0], np.float64)
+        numbers, heavy = known_rows("Likelihood finds its bins", x, weight)
+        rows = np.asarray(numbers if heavy is None else numbers[heavy > 0], np.float64)
         return self._replace(frame=find_frame(self.density.scale, rows)[None])
 
     def resolve(self, pooled: NodeStatistics, num_classes: int) -> Self:

@@ -196,9 +196,7 @@ def _(family: Any, x: Array, block: str) -> None:
         check_squares(one, x, block)
 
 
-@check_squares.register(Mapped)
-def _(family: Any, x: Array, block: str) -> None:
-    family.each(lambda part, cells: check_squares(part, cells, block), family.cells(x))
+check_squares.register(Mapped, lambda one, x, b: one.each(lambda part, own: check_squares(part, own, b), one.cells(x)))
 
 
 def only_support(family: Family, supports: tuple[Constraint, ...]) -> bool:

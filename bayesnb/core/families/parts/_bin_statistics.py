@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, sqrt
 from typing import Any, ClassVar, Self
@@ -21,6 +21,20 @@ NO_EDGE = np.inf
 
 ROUNDING = 2.0**-49
 """How far an edge lies below the middle of two numbers, relative to them: a cell there reaches it in any unit."""
+
+
+def known_rows(
+    finds: str, x: Array, weight: Callable[[], Array | None], instead: str = ""
+) -> tuple[Array, Array | None]:
+    """The rows that find bins, as ``finds`` words it, and their ``weight()``; ValueError if they are traced."""
+    of_rows = weight()
+    numbers, heavy = known(x), known(1.0 if of_rows is None else of_rows)
+    if numbers is None or heavy is None:
+        raise ValueError(
+            f"{finds} from known rows, and inside a JAX transformation they are not known: {instead}resolve the model "
+            "outside, model.resolve(X, y)"
+        )
+    return numbers, None if of_rows is None else heavy
 
 
 def find_edges(x: Array, weight: Array | None, num_bins: int | None) -> tuple[Array, Array]:
