@@ -329,11 +329,7 @@ is_continuous.register(Likelihood, lambda family: not family.support.is_discrete
 
 
 density_share.register(Mapped, lambda family: density_share(family.parts[0]))
-
-
-@density_weight.register(Mapped)
-def _(family: Any, statistics: Any, num_rows: float) -> Array:
-    return density_weight(family.parts[0], statistics.parts[0], num_rows)
+density_weight.register(Mapped, lambda family, of, rows: density_weight(family.parts[0], of.parts[0], rows))
 
 
 @density_share.register(Histogram)

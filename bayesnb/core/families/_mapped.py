@@ -63,14 +63,10 @@ class Mapped(Family):
     parts: tuple[Any, ...]
 
     statistics_type = MappedStatistics
+    first = property(lambda self: self.parts[0])
     axes, positive, squared, sites, common_sites = _of_first("axes", "positive", "squared", "sites", "common_sites")
     declared_columns, num_classes, num_columns = _of_first("declared_columns", "num_classes", "num_columns")
     axis_sizes, params = _of_first("axis_sizes", "params")
-
-    @property
-    def first(self) -> Any:
-        """The family that was given."""
-        return self.parts[0]
 
     def __post_init__(self) -> None:
         for part in self.parts:

@@ -18,7 +18,7 @@ from bayesnb.core.families._normal import Normal
 from bayesnb.core.families._views import Views
 from bayesnb.core.families.parts._mapped_cells import MAPS, MappedCells
 from bayesnb.core.families.parts._statistics import Statistics
-from bayesnb.core.families.parts._support import require_choice, require_support
+from bayesnb.core.families.parts._support import require_choice
 
 
 @pytree
@@ -65,20 +65,16 @@ class Transformed(Mapped):
         self.__dict__.update(parts=(family,), transform=transform)
 
     def __repr__(self) -> str:
-        return f"Transformed({self.parts[0]!r}, {self.transform!r})"
+        own, name = repr(self.parts[0]), type(self).__name__
+        return f"{name}({own}, {self.transform!r})" if type(self) is Transformed else own.replace("Normal", name, 1)
 
-    @property
-    def support(self) -> Any:
-        return MAPS[self.transform].support
+    support = property(lambda self: MAPS[self.transform].support)
 
     def cells(self, x: Array) -> tuple[Array, ...]:
         return (MAPS[self.transform].z(x),)
 
     def back(self, *cells: Array) -> Array:
         return MAPS[self.transform].back(cells[0])
-
-    def check(self, x: Array, block: str) -> None:
-        require_support(x, self.support, block, type(self).__name__)
 
     def likelihood(self, params: Params) -> dist.Distribution:
         return self.of_cells(self.parts[0].likelihood(params))
@@ -123,9 +119,6 @@ class LogNormal(Transformed):
     def __init__(self, **hyperparameters: Hyperparameter | str) -> None:
         super().__init__(Normal(**hyperparameters), "log")
 
-    def __repr__(self) -> str:
-        return repr(self.parts[0]).replace("Normal", "LogNormal", 1)
-
 
 @pytree
 class LogitNormal(Transformed):
@@ -143,9 +136,6 @@ class LogitNormal(Transformed):
 
     def __init__(self, **hyperparameters: Hyperparameter | str) -> None:
         super().__init__(Normal(**hyperparameters), "logit")
-
-    def __repr__(self) -> str:
-        return repr(self.parts[0]).replace("Normal", "LogitNormal", 1)
 
 
 def require_single(owner: str, family: Any) -> None:

@@ -88,9 +88,8 @@ def _(family: Any, statistics: Any, params: Params) -> Params:
 
 @centre.register(Mapped)
 def _(family: Any, statistics: Any) -> tuple[Any, Any]:
-    parts = [centre(part, own) for part, own in zip(family.parts, statistics.parts, strict=False)]
-    of_parts = (*(own for _, own in parts), *statistics.parts[len(parts) :])
-    return family._replace(parts=tuple(part for part, _ in parts)), replace(statistics, parts=of_parts)
+    parts, of_parts = zip(*family.each(centre, statistics.parts), strict=True)
+    return family._replace(parts=parts), replace(statistics, parts=(*of_parts, *statistics.parts[len(parts) :]))
 
 
 @restore.register(Mapped)

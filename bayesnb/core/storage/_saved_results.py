@@ -163,9 +163,7 @@ def _(family: Any, block: str, num_classes: int, num_columns: int) -> None:
         _check_resolved(one, block, num_classes, num_columns)
 
 
-@_check_resolved.register(Mapped)
-def _(family: Any, block: str, num_classes: int, num_columns: int) -> None:
-    family.each(lambda part: _check_resolved(part, block, num_classes, num_columns))
+_check_resolved.register(Mapped, lambda family, *given: family.each(lambda part: _check_resolved(part, *given)))
 
 
 def _clip(value: np.ndarray[Any, Any], letters: str) -> np.ndarray[Any, Any]:
