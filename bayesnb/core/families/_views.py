@@ -323,6 +323,16 @@ def generative(family: Any) -> Any:
     return family.generative if isinstance(family, Views) else family
 
 
+def of_evidence(family: Any, statistics: Any) -> tuple[Any, Any]:
+    """The family, with its statistics, that says whether a column depends on the class: the Normal of views.
+
+    Bins between quantiles of all rows are about equally full, which speaks for one density by class in any column.
+    """
+    views = family.families if isinstance(family, Views) else ()
+    one = next((view for view in views if type(view) is Normal), generative(family))
+    return one, statistics.of(one) if views else statistics
+
+
 def of_generative(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function of a family, for ``Views``: that of the Histogram, which generates the rows."""
     return lambda views, *given: function(views.generative, *given)

@@ -174,16 +174,14 @@ def fit_averaged(
     model, statistics = gather(model, X, y, sample_weight, statistics, closed_form=True)
     model = model.resolve(statistics=statistics)
     for name, family in model.families.items():
-        for leaf in jax.tree.leaves(family):
-            values = known(leaf)
-            if values is not None and values.ndim and not (values == values[:1]).all():
-                raise ValueError(
-                    f"block {name!r} has hyperparameters that differ between classes: one set of parameters for all "
-                    "classes needs one prior"
-                )
+        if not is_alike_for_classes(family):
+            raise ValueError(
+                f"block {name!r} has hyperparameters that differ between classes: one set of parameters for all "
+                "classes needs one prior"
+            )
     updated, pooled = compute(update_both, model, statistics)
     # Bayes factors are differences of large numbers
-    factors = compute(_log_bayes_factors, *to_double((model, statistics)))
+    factors = compute(log_bayes_factors, *to_double((model, statistics)))
     odds = {name: factors[name] + _log_odds(prior) for name in model.families}
     return AveragedPosterior(Posterior(model, updated, statistics), pooled, odds)
 
@@ -193,11 +191,11 @@ def _log_odds(prior: float) -> float:
 
 
 @jax.jit
-def _log_bayes_factors(model: NaiveBayes, statistics: ModelStatistics) -> dict[str, Array]:
+def log_bayes_factors(model: NaiveBayes, statistics: ModelStatistics) -> dict[str, Array]:
     """log BF_d by block, [D]; the base measure of the rows is the same in both and cancels."""
     pooled, factors = statistics.pool(), {}
     for name, family in model.families.items():
-        common = _one_class(family).log_partition_ratio(pooled[name]).sum(axis=0)
+        common = one_class(family).log_partition_ratio(pooled[name]).sum(axis=0)
         factors[name] = family.log_partition_ratio(statistics.blocks[name]).sum(axis=0) - common
     return factors
 
@@ -206,9 +204,15 @@ def _log_bayes_factors(model: NaiveBayes, statistics: ModelStatistics) -> dict[s
 def update_both(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, dict[str, Family]]:
     """The posteriors with parameters by class, and by block those with one set of parameters for all classes."""
     pooled = statistics.pool()
-    common = {name: _one_class(family).update(pooled[name]) for name, family in model.families.items()}
+    common = {name: one_class(family).update(pooled[name]) for name, family in model.families.items()}
     return model.update(statistics), common
 
 
-def _one_class(family: Family) -> Family:
+def is_alike_for_classes(family: Family) -> bool:
+    """Whether all classes have the same hyperparameters, or nobody knows as they are traced."""
+    values = [known(leaf) for leaf in jax.tree.leaves(family)]
+    return all((one == one[:1]).all() for one in values if one is not None and one.ndim)
+
+
+def one_class(family: Family) -> Family:
     return jax.tree.map(lambda leaf: leaf[:1] if jnp.ndim(leaf) else leaf, family)

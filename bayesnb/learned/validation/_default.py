@@ -42,12 +42,14 @@ from bayesnb.learned.forests._structures import STRUCTURES
 from bayesnb.learned.validation._learn_powers import learn_powers
 from bayesnb.learned.validation._ratio_table import (
     Groups,
+    Judged,
     LeftOutRatios,
     count_features,
     left_out_log_ratios,
     part_of,
     softmax,
 )
+from bayesnb.learned.validation._relevance import can_learn_each, is_wide, judge_relevance
 from bayesnb.learned.validation._stacking import find_shares
 from bayesnb.learned.validation._temper import raise_words, with_powers, without_forest
 
@@ -72,13 +74,6 @@ class Part(NamedTuple):
     name: str
     fit: Any
     tables: list[LeftOutRatios]
-
-
-class Judged(NamedTuple):
-    """The powers that one table suggests, and -log p(y | x) of its rows [N] under them."""
-
-    powers: Array
-    nats: Array
 
 
 class Default(NamedTuple):
@@ -124,15 +119,31 @@ def fit_default(
         ]
     fits, nats = dict[str, Any](), list[Array]()
     for part in parts:
-        judged = [_judge(part.fit, one) for one in part.tables]
-        worst = max(judged, key=lambda one: float(table.weight @ one.nats))
-        fits[part.name] = with_powers(part.fit, part.tables[0].sizes, worst.powers, words)
-        nats.append(worst.nats)
+        judged = _judge_part(part, some)
+        fits[part.name] = with_powers(part.fit, part.tables[0].sizes, judged.powers, words)
+        nats.append(judged.nats)
     if COLUMNS not in structures or len(fits) == 1:
         return Default([*fits.values()][-1], some.num_rows, has_too_many_pairs)
     of_parts = find_shares(np.stack(nats, axis=1), table.weight, [WITHOUT, *[WITH] * (len(nats) - 1)])
     losses = table.weight @ np.column_stack([*nats, -log_average([-one for one in nats], of_parts)])
     return Default(average(fits, of_parts, losses / table.weight.sum()), some.num_rows, has_too_many_pairs)
+
+
+def _judge_part(part: Part, rows: LabelledRows) -> Judged:
+    """The powers of a part, of two tables those with the larger loss.
+
+    Where features are more than rows, columns have the powers of relevant ones, or a power for each if that predicts
+    the rows better and takes seconds.
+    """
+
+    def loss(judged: Judged) -> float:
+        return float(part.tables[0].weight @ judged.nats)
+
+    wide = part.name == COLUMNS and is_wide(part.tables[0].sizes, rows.num_rows)
+    relevant = [judge_relevance(part.fit, rows, part.tables[0])] if wide else []
+    if wide and not can_learn_each(rows.num_rows, rows.num_classes, part.tables[0].num_features):
+        return relevant[0]
+    return min([*relevant, max((_judge(part.fit, one) for one in part.tables), key=loss)], key=loss)
 
 
 def _judge(fit: Posterior | ForestPosterior, table: LeftOutRatios) -> Judged:

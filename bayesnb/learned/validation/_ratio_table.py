@@ -41,6 +41,13 @@ class Loss(NamedTuple):
     probs: Array
 
 
+class Judged(NamedTuple):
+    """The powers that a table suggests, and -log p(y | x) of its rows [N] under them."""
+
+    powers: Array
+    nats: Array
+
+
 @dataclass(frozen=True, eq=False)
 class LeftOutRatios:
     """Left-out log ratios, log p(k, x_i | D without i) / p(y_i, x_i | D without i) = prior_ik + sum_f ratios_ikf.
@@ -115,7 +122,7 @@ class LeftOutRatios:
             some, ratios = self._above(1e-14, weighted, rows)
             return Loss(float(self.weight[rows] @ nats), weighted[some] @ ratios, probs)
 
-        values, gradients, probs = zip(*in_threads(part, self._blocks), strict=True)
+        values, gradients, probs = zip(*in_threads(part, self.blocks), strict=True)
         return Loss(sum(values), np.sum(gradients, axis=0), np.concatenate(probs))
 
     def hessian(self, probs: Array) -> Array:
@@ -134,7 +141,7 @@ class LeftOutRatios:
             mean = np.add.reduceat(weighted, starts) if len(starts) else weighted
             return spread.T @ spread - mean.T @ mean
 
-        return np.add.reduce(in_threads(part, self._blocks), axis=0, dtype=np.float64)
+        return np.add.reduce(in_threads(part, self.blocks), axis=0, dtype=np.float64)
 
     def information(self, powers: Array, scales: Array) -> Array:
         """Eigenvalues of that matrix in powers that are divided by these scales [F]; zeros may be left out."""
@@ -165,7 +172,8 @@ class LeftOutRatios:
         return some, ratios
 
     @cached_property
-    def _blocks(self) -> list[slice]:
+    def blocks(self) -> list[slice]:
+        """Rows whose log ratios fit in the cache together."""
         num_rows, num_others, num_features = self.ratios.shape
         row_bytes = self.ratios.itemsize * max(num_others * num_features, 1)
         return [*row_blocks(num_rows, row_bytes, block_bytes=limits.IN_CACHE)] or [slice(0)]  # one, if empty

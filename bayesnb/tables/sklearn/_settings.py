@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._placement import Array
 from bayesnb.compute.arrays._user_warnings import warn
 from bayesnb.core.families import Family
@@ -29,6 +28,7 @@ from bayesnb.core.rows._sufficient_statistics import ModelStatistics
 from bayesnb.learned.forests._posterior import ForestPosterior
 from bayesnb.learned.forests._stacked import COLUMNS, COVARIANCES, StackedPosterior
 from bayesnb.learned.validation._default import Count, fit_default
+from bayesnb.learned.validation._relevance import can_learn_each, is_wide
 from bayesnb.learned.validation._temper import temper_fitted
 from bayesnb.tables.frames._blocks import AnySchema, BlocksSchema, make_schema
 from bayesnb.tables.frames._choices import AUTO
@@ -294,9 +294,11 @@ def plan(asked: Parameters, schema: AnySchema, classes: Array, *, num_rows: int,
 def _by_feature(sizes: Mapping[str, int], num_rows: int, num_classes: int, sparse: Collection[str]) -> frozenset[str]:
     """The blocks of which each feature has a power of its own; ``sizes`` are the numbers of their features."""
     found = {block: 1 if block in sparse else size for block, size in sizes.items()}
+    if is_wide(found, num_rows):
+        return frozenset(block for block, size in found.items() if size == sizes[block])
     while (most := max(found.values())) > 1:
         num_powers = sum(found.values())
-        if part_size(num_rows, num_classes, num_powers) * (num_classes - 1) * num_powers**2 <= limits.MOST_PRODUCTS:
+        if can_learn_each(part_size(num_rows, num_classes, num_powers), num_classes, num_powers):
             break
         found[next(block for block in found if found[block] == most)] = 1
     return frozenset(block for block, size in found.items() if size == sizes[block])
