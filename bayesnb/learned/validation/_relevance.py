@@ -11,6 +11,7 @@ McLachlan, Selection bias in gene extraction on the basis of microarray gene-exp
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -47,12 +48,13 @@ def can_learn_each(num_rows: int, num_classes: int, num_powers: int) -> bool:
 def judge_relevance(fit: Posterior, rows: LabelledRows, table: LeftOutRatios) -> Judged:
     """The powers [F] of relevant columns, and what they say of the rows without themselves."""
     without, log_factors = _log_bayes_factors(fit, rows, table.sizes)
-    found = []
+    with np.errstate(over="ignore"):
+        odds_against, found = np.exp(-without), []
     for log_odds in LOG_ODDS:
         summed = np.empty((*table.prior.shape, 1))
 
-        def fill(some: slice, out: Array = summed, a: float = log_odds) -> None:
-            out[some, :, 0] = np.einsum("nkf,nf->nk", table.ratios[some], either.sigmoid(without[some] + a))
+        def fill(some: slice, out: Array = summed, factor: float = math.exp(-log_odds)) -> None:
+            out[some, :, 0] = np.einsum("nkf,nf->nk", table.ratios[some], 1.0 / (1.0 + factor * odds_against[some]))
 
         in_threads(fill, table.blocks)
         one = replace(table, ratios=summed)
