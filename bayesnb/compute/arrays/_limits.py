@@ -74,8 +74,8 @@ ROWS_A_PATTERN = 16  # of missing cells, on average; if fewer share one, each ro
 MOST_IN_PYTHON = 256  # numbers, at about a microsecond each, until something loads numba
 ROWS_IN_PYTHON = 4  # compared with every edge of bins, so that a new process answers without loading numba
 # numbers, those on the way included; beyond, compilation pays: from a cold start a fit, its evidence and a prediction
-# of some columns take .1 s by numpy, and compiled they took 2 s
-MOST_IN_NUMPY = 1 << 22
+# of some columns take .1 s by numpy, and compiled they took 2 s; of so many numbers numpy takes .1 s
+MOST_IN_NUMPY = 1 << 24
 FINE_ROWS, PADDING = 512, 32  # up to so many rows, which numpy mostly evaluates, blocks are padded to multiples of 32
 ROWS_ONE_BY_ONE = 16  # of a frame that are encoded so
 CODE_TABLE = 1 << 10  # the longest span of whole numbers whose codes stand in a table

@@ -16,7 +16,7 @@ import numpyro.distributions as dist
 from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._cells import all_within, unless_all
-from bayesnb.compute.arrays._compute import compute, interpret
+from bayesnb.compute.arrays._compute import interpret
 from bayesnb.compute.arrays._loops import in_threads, row_blocks
 from bayesnb.compute.arrays._placement import Array, known, on_host
 from bayesnb.compute.numerics import _dirichlet as dirichlet
@@ -369,11 +369,11 @@ class Histogram(LookupFamily):
 
     def _shares(self) -> Array:
         """The probability of each segment together with each total, [A, D, G, G]."""
-        return either.exp(compute(_log_shares, self))
+        return either.exp(interpret(_log_shares, self))
 
     def best_segments(self, most: int) -> tuple[tuple[int, ...], ...]:
         """How many bins each segment has by the most probable cuts of a column into at most ``most`` segments."""
-        cuts = np.asarray(compute(_few_cuts, self, most=most))
+        cuts = np.asarray(interpret(_few_cuts, self, most=most))
         ends = [np.append(np.flatnonzero(column > 0) + 1, self.num_bins) for column in cuts]
         return tuple(tuple(np.diff(end, prepend=0).tolist()) for end in ends)
 

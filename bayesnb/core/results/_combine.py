@@ -32,7 +32,7 @@ import scipy.special
 
 from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays._cells import row_sums
-from bayesnb.compute.arrays._compute import compute, compute_rows
+from bayesnb.compute.arrays._compute import compute_rows, interpret
 from bayesnb.compute.arrays._placement import Array, leading_size, on_host
 from bayesnb.compute.numerics import _dirichlet as dirichlet
 from bayesnb.compute.numerics._log_prob import LogProb, logsumexp
@@ -205,7 +205,7 @@ def raised_tables(family: Any, powers: Array) -> Any:
 
 @raised_tables.register(Views)
 def _(family: Any, powers: Array) -> Any:
-    return compute(_raised_tables, family, powers)
+    return interpret(_raised_tables, family, powers)  # compilation takes longer, however wide the table
 
 
 def mix_block(family: Family, pooled: Family, log_odds: Array) -> Score:

@@ -134,6 +134,9 @@ class LeftOutRatios:
             some, ratios = self._above(1e-9, weight * probs[rows].ravel(), rows)
             of_some, weight = probs[rows].ravel()[some], weight[some]
             kind = ratios.dtype
+            if num_others == 1:  # both products are of the same rows
+                spread = np.sqrt(weight * of_some * (1.0 - of_some)).astype(kind)[:, None] * ratios
+                return spread.T @ spread
             spread = np.sqrt(weight * of_some).astype(kind)[:, None] * ratios
             weighted = (np.sqrt(weight) * of_some).astype(kind)[:, None] * ratios
             row = np.arange(len(ratios)) if isinstance(some, slice) else some
