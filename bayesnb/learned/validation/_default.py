@@ -61,6 +61,9 @@ first has twice the share of each other.
 NUM_FOLDS = 5
 """Of few rows: ten are as good, and cost twice as much."""
 
+WIDE, FOLDS_OF_WIDE = 100, 3
+"""Of more columns, whose pairs each fold counts anew, there are fewer folds."""
+
 NUM_FACTORS = 10
 """Of each covariance: for the posterior, for rows left out, for folds, for predictions."""
 
@@ -183,13 +186,15 @@ def _folds(exact: Posterior, table: LeftOutRatios, rows: LabelledRows) -> list[A
     total = max(rows.num_rows, exact.statistics.class_counts.sum())  # equal rows may be one of a weight
     if not len(y) or total > limits.FEW_ROWS:
         return []
+    num_columns = sum(x.shape[1] for x in rows.arrays.values() if not is_sparse(x))
+    num_folds = NUM_FOLDS if num_columns <= WIDE else FOLDS_OF_WIDE
     odds = table.odds_against()
     ranks, different = _ranks(odds), np.unique(hash_rows(rows), return_inverse=True)[1]
     highest = np.array([odds[y == k].max() for k in y])  # classes one after the other, so that each is in all folds
-    fold_of = np.unique(len(y) * _ranks(highest) + ranks, return_inverse=True)[1] % NUM_FOLDS
+    fold_of = np.unique(len(y) * _ranks(highest) + ranks, return_inverse=True)[1] % num_folds
     for own in (y == k for k in np.unique(y)):
         if not np.ptp(ranks[own]) and np.ptp(different[own]):
-            fold_of[own] = NUM_FOLDS + different[own]
+            fold_of[own] = num_folds + different[own]
     return [fold_of == fold for fold in np.unique(fold_of)]
 
 
