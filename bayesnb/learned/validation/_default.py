@@ -80,11 +80,15 @@ class Part(NamedTuple):
 
 
 class Default(NamedTuple):
-    """The fit with what was learned, on how many rows, and whether columns have too many pairs for forests."""
+    """The fit with what was learned, on how many rows, and whether columns have too many pairs for forests.
+
+    ``log_loss`` is its mean of -log p(y | x, the other rows).
+    """
 
     fit: Any
     num_learned: int
     has_too_many_pairs: bool
+    log_loss: float
 
 
 def fit_default(
@@ -126,10 +130,12 @@ def fit_default(
         fits[part.name] = with_powers(part.fit, part.tables[0].sizes, judged.powers, words)
         nats.append(judged.nats)
     if COLUMNS not in structures or len(fits) == 1:
-        return Default([*fits.values()][-1], some.num_rows, has_too_many_pairs)
+        loss = table.weight @ nats[-1] / (table.weight.sum() or 1.0)
+        return Default([*fits.values()][-1], some.num_rows, has_too_many_pairs, float(loss))
     of_parts = find_shares(np.stack(nats, axis=1), table.weight, [WITHOUT, *[WITH] * (len(nats) - 1)])
     losses = table.weight @ np.column_stack([*nats, -log_average([-one for one in nats], of_parts)])
-    return Default(average(fits, of_parts, losses / table.weight.sum()), some.num_rows, has_too_many_pairs)
+    losses = losses / table.weight.sum()
+    return Default(average(fits, of_parts, losses), some.num_rows, has_too_many_pairs, float(losses[-1]))
 
 
 def _judge_part(part: Part, rows: LabelledRows) -> Judged:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.compute.arrays._cells import is_sparse
-from bayesnb.tables.frames._choices import ASKED, expand
+from bayesnb.tables.frames._choices import ASKED, AUTO, expand
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import DataError, Frame, are_missing, closest, to_plain
 from bayesnb.tables.frames._values import MISSING
@@ -23,8 +23,8 @@ def with_indicators(schema: Any, X: Any, missing: Any, before: Any = None) -> An
     Args:
         schema: The columns of X.
         X: A frame, or an array [N, D].
-        missing: None for no column; `informative` for all columns that have missing cells, unless the user has left
-            them out; or a dict by column or pattern, or by position, of `informative` and None.
+        missing: None or `auto` for no column yet; `informative` for all columns that have missing cells, unless
+            the user has left them out; or a dict by column or pattern, or by position, of `informative` and None.
         before: The schema of earlier rows, whose indicators are kept.
 
     Raises:
@@ -32,7 +32,7 @@ def with_indicators(schema: Any, X: Any, missing: Any, before: Any = None) -> An
     """
     if isinstance(before, Schema) and isinstance(schema, Schema):
         return replace(schema, informative=before.informative)
-    if missing is None:
+    if missing is None or missing == AUTO:
         return schema
     if not isinstance(schema, Schema) or is_sparse(X):
         held = "in blocks" if not isinstance(schema, Schema) else "sparse"
@@ -45,11 +45,11 @@ def with_indicators(schema: Any, X: Any, missing: Any, before: Any = None) -> An
             continue
         if not isinstance(word, str) and word is missing:
             raise DataError(
-                f"missing must be None, '{INFORMATIVE}' for all columns that have missing cells, or a dict by column, "
-                f"such as {{'{schema.names[0]}': '{INFORMATIVE}'}}, got {missing!r}"
+                f"missing must be '{AUTO}', None, '{INFORMATIVE}' for all columns that have missing cells, or a "
+                f"dict by column, such as {{'{schema.names[0]}': '{INFORMATIVE}'}}, got {missing!r}"
             )
-        hint = closest(word, [INFORMATIVE]) if isinstance(word, str) else ""
-        raise DataError(f"unknown value {word!r} for missing: expected '{INFORMATIVE}' or None{hint}")
+        hint = closest(word, [INFORMATIVE, AUTO]) if isinstance(word, str) else ""
+        raise DataError(f"unknown value {word!r} for missing: expected '{AUTO}', '{INFORMATIVE}' or None{hint}")
     if isinstance(missing, Mapping):
         names = expand(_by_name(missing, schema), schema.names)
         return replace(schema, informative=tuple(p for p, name in enumerate(schema.names) if name in names))

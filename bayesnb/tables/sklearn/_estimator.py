@@ -96,10 +96,10 @@ class NaiveBayesClassifier(IncrementalClassifier):
         keep_rows: Whether ``partial_fit`` keeps rows, from which powers and dependence are learned again: all of them
             up to 10,000, and then so many of each class. ``fit`` keeps none, and ``save`` writes them if ``rows=True``
             asks. Without rows the powers of the first fit remain, without dependence.
-        missing: None: whether a cell is missing says nothing of the class. `informative`: each column with missing
-            cells in the first fit gets one more feature, "age is missing". Columns marked `skip` get none. Or a dict of
-            `informative` and None by column, pattern or position: with it ``partial_fit`` in any split is the fit of
-            all rows.
+        missing: `auto`: `default` learns from rows whether each column that lacks cells has one more feature, "age is
+            missing", with a power of its own; where left-out predictions are no better, and elsewhere, it is None:
+            whether a cell is missing says nothing. `informative`: each column with missing cells in the first fit has
+            it, but for those marked `skip`. Or a dict of `informative` and None by column, pattern or position.
         unlabelled: `use`: ``fit`` learns from rows without a label as well, by expectation maximisation (``fit_em``):
             those whose y is None or NaN, and -1 where two other classes remain. Then the methods default and `map` are
             the MAP, and `mle` the MLE. ``learned_`` says by how much these rows moved probabilities.
@@ -147,7 +147,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
         forgetting: float = 1.0,
         temper: bool | str | None = None,
         dependence: bool | str | None = None,
-        missing: str | ByColumn | None = None,
+        missing: str | ByColumn | None = AUTO,
         unlabelled: str | None = None,
         keep_rows: bool = True,
         random_state: int | np.random.RandomState | None = None,

@@ -21,10 +21,12 @@ from bayesnb.core.results._classifier import Classifier
 from bayesnb.core.rows._model_statistics import ModelStatistics, discount, merge, places_of, subtract
 from bayesnb.core.rows._sufficient_statistics import follow
 from bayesnb.tables.frames._blocks import AnySchema
+from bayesnb.tables.frames._choices import AUTO
 from bayesnb.tables.frames._classes import names_of, warn_of_labels
 from bayesnb.tables.frames._series import DataError
 from bayesnb.tables.frames._words import require_vocabularies
 from bayesnb.tables.sklearn import _settings as settings
+from bayesnb.tables.sklearn._flags import with_flags, without_flags
 from bayesnb.tables.sklearn._kept_rows import KeptRows
 from bayesnb.tables.sklearn._settings import Parameters, Plan, has_views, schema_of, specification
 
@@ -43,6 +45,7 @@ class Fitted:
         kept: Rows of batches from which powers are learned again when more have come.
         summaries: What later rows need to know of the values of these; see ``make_schema``.
         unlabelled: How many rows had no label, and by how much they moved p(y | x) of the rows, on average.
+        log_loss: The mean of -log p(y | x, the other rows) of the rows from which the default learned; else NaN.
     """
 
     schema: AnySchema
@@ -54,6 +57,7 @@ class Fitted:
     kept: KeptRows | None = None
     summaries: Any = None
     unlabelled: tuple[int, float] | None = None
+    log_loss: float = np.nan
 
     @property
     def counts(self) -> ModelStatistics:
@@ -93,11 +97,32 @@ def fit_rows(asked: Parameters, batch: Batch, *, is_first: bool) -> Fitted:
     if not is_first:  # later batches may have words
         require_vocabularies(column for columns in schema.blocks.values() for column in columns)
     rows = _encode(schema, batch)
+    return fit_whole(asked, schema, batch.classes, rows, summaries, is_first=is_first)
+
+
+def fit_whole(
+    asked: Parameters, schema: AnySchema, classes: Array, rows: KeptRows, summaries: Any, *, is_first: bool
+) -> Fitted:
+    """Fit all rows anew; by default with flags of missing cells, if these lower the left-out loss."""
+    if asked.missing != AUTO:
+        return _fit_anew(asked, schema, classes, rows, summaries, is_first)
+    schema, rows = without_flags(schema, rows)
+    found = _fit_anew(asked, schema, classes, rows, summaries, is_first)
+    learns = asked.method == "default" and asked.temper is None and found.num_learned
+    if not learns or (flagged := with_flags(schema, rows)) is None:
+        return found
+    other = _fit_anew(asked, flagged[0], classes, flagged[1], summaries, is_first)
+    return other if other.log_loss < found.log_loss else found
+
+
+def _fit_anew(
+    asked: Parameters, schema: AnySchema, classes: Array, rows: KeptRows, summaries: Any, is_first: bool
+) -> Fitted:
     some = rows.cut() if is_first else rows
-    planned = plan_rows(asked, schema, batch.classes, some)
-    counted = _count(asked, schema, batch.classes, planned.model, rows)
+    planned = plan_rows(asked, schema, classes, some)
+    counted = _count(asked, schema, classes, planned.model, rows)
     keeps = is_first and asked.keep_rows and planned.powers is not False
-    return fit_counted(asked, counted, batch.classes, planned, some, summaries, keeps=keeps)
+    return fit_counted(asked, counted, classes, planned, some, summaries, keeps=keeps)
 
 
 def fit_partly_labelled(asked: Parameters, batch: Batch, unlabelled: Array) -> Fitted:
@@ -132,11 +157,10 @@ def add_with_rows(asked: Parameters, before: Fitted, kept: KeptRows, batch: Batc
     places = places_of(before.classes.tolist(), batch.classes.tolist())
     rows = kept.recode(before.schema, schema, places).discount(factor).above(own)
     some = rows.cut()
-    planned = plan_rows(asked, schema, batch.classes, some)
     if some.whole:
-        counted = _count(asked, schema, batch.classes, planned.model, rows)
-    else:
-        counted = _add(asked, before, schema, batch.classes, own, factor)
+        return fit_whole(asked, schema, batch.classes, rows, summaries, is_first=True)
+    planned = plan_rows(asked, schema, batch.classes, some)
+    counted = _add(asked, before, schema, batch.classes, own, factor)
     keeps = asked.keep_rows and planned.powers is not False
     return fit_counted(asked, counted, batch.classes, planned, some, summaries, keeps=keeps)
 
@@ -173,9 +197,9 @@ def take_away(asked: Parameters, before: Fitted, batch: Batch) -> Fitted:
     if before.kept is None:
         return fit_counted(asked, left, classes, before.fit, None, before.summaries)
     kept = before.kept.without(rows)
-    planned = plan_rows(asked, schema, classes, kept)
     if kept.whole:  # bins are found again
-        left = Counted(schema, planned.model, schema.count(planned.model, *kept.given)[1])
+        return fit_whole(asked, schema, classes, kept, before.summaries, is_first=True)
+    planned = plan_rows(asked, schema, classes, kept)
     return fit_counted(asked, left, classes, planned, kept, before.summaries, keeps=True)
 
 
@@ -199,10 +223,12 @@ def fit_counted(
         options = {"key": key, "num_samples": asked.num_samples, "progress_bar": False}
     weight = settings.weight_by_class(asked.class_weight, classes)
     fit: Any = settings.FITS[asked.method](counted.model, statistics=counted.statistics, **options)
-    fit, num_learned, too_many = settings.learn(fit, learned, rows.given if rows is not None else ())
+    fit, num_learned, too_many, loss = settings.learn(fit, learned, rows.given if rows is not None else ())
     fit = fit if weight is None else settings.weigh_classes(fit, weight)
     named = counted.statistics.named(names_of(classes))
-    return Fitted(counted.schema, classes, named, fit, num_learned, too_many, rows if keeps else None, summaries)
+    return Fitted(
+        counted.schema, classes, named, fit, num_learned, too_many, rows if keeps else None, summaries, log_loss=loss
+    )
 
 
 def plan_rows(asked: Parameters, schema: AnySchema, classes: Array, rows: KeptRows) -> Plan:

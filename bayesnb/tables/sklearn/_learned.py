@@ -13,7 +13,7 @@ from bayesnb.core.families._views import by_view, shares
 from bayesnb.core.results._classifier import Classifier, Posterior
 from bayesnb.learned.forests._posterior import ForestPosterior
 from bayesnb.learned.forests._stacked import StackedPosterior
-from bayesnb.tables.frames._columns import SKIP
+from bayesnb.tables.frames._columns import MISSING, SKIP
 
 
 class Part(NamedTuple):
@@ -75,7 +75,9 @@ def describe_learned(
         views = len(shares(family)[0])
         of_view = np.broadcast_to(by_view(family, posterior.powers[block]), (views, len(names[block])))
         powers |= {name: np.asarray(of_view[:, column]) for column, name in enumerate(names[block])}
-        if views > 1:
+        if block == MISSING:
+            said.append(f"{_counted(len(names[block]), 'flag')} of missing cells")
+        elif views > 1:
             said.append(f"{views} views of {_counted(len(names[block]), 'number')}")
     if isinstance(fit, StackedPosterior) and not fit.structures:
         said.append("dependence of numbers alone" + " as pairs of columns are too many" * has_too_many_pairs)

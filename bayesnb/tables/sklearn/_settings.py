@@ -27,7 +27,7 @@ from bayesnb.core.rows._part import part_size
 from bayesnb.core.rows._sufficient_statistics import ModelStatistics
 from bayesnb.learned.forests._posterior import ForestPosterior
 from bayesnb.learned.forests._stacked import COLUMNS, COVARIANCES, StackedPosterior
-from bayesnb.learned.validation._default import Count, fit_default
+from bayesnb.learned.validation._default import Count, Default, fit_default
 from bayesnb.learned.validation._relevance import can_learn_each, is_wide
 from bayesnb.learned.validation._temper import temper_fitted
 from bayesnb.tables.frames._blocks import AnySchema, BlocksSchema, make_schema
@@ -76,7 +76,7 @@ class Parameters(NamedTuple):
     forgetting: Any = 1.0
     temper: Any = None
     dependence: Any = None
-    missing: Any = None
+    missing: Any = AUTO
     unlabelled: Any = None
     keep_rows: bool = True
     random_state: Any = None
@@ -216,7 +216,7 @@ def schema_of(
     X: Any, likelihoods: Any, missing: Any, before: AnySchema | None, seen: Any = None, weight: Array | None = None
 ) -> tuple[AnySchema, Any]:
     """The schema of checked rows, and what later rows need to know of their values; see ``make_schema``."""
-    if missing is not None and isinstance(likelihoods, NaiveBayes):
+    if missing is not None and missing != AUTO and isinstance(likelihoods, NaiveBayes):
         raise DataError(
             f"missing={missing!r} adds a block, and likelihoods is a model with blocks of its own: add a "
             "Bernoulli block to it, and zeros and ones for missing cells to X"
@@ -304,11 +304,10 @@ def _by_feature(sizes: Mapping[str, int], num_rows: int, num_classes: int, spars
     return frozenset(block for block, size in found.items() if size == sizes[block])
 
 
-def learn(fit: Any, learned: Plan | Classifier, rows: tuple[Any, ...]) -> tuple[Any, int, bool]:
+def learn(fit: Any, learned: Plan | Classifier, rows: tuple[Any, ...]) -> Default:
     """The fit with what is planned, or with the powers of an earlier fit.
 
-    And on how many of its rows it was learned, and whether its columns have too many pairs for dependence. An earlier
-    fit that kept no rows has counted no pairs with the new ones, so that its forests are left out.
+    An earlier fit that kept no rows has counted no pairs with the new ones, so that its forests are left out.
     """
     if isinstance(learned, Classifier):
         if isinstance(learned, StackedPosterior | ForestPosterior):
@@ -319,11 +318,11 @@ def learn(fit: Any, learned: Plan | Classifier, rows: tuple[Any, ...]) -> tuple[
             )
         earlier: Any = learned.posterior if isinstance(learned, ForestPosterior) else learned
         names = ("powers", "length_exponents", "class_power") if has_powers(learned) else ()
-        return replace(fit, **{name: getattr(earlier, name) for name in names}), 0, False
+        return Default(replace(fit, **{name: getattr(earlier, name) for name in names}), 0, False, np.nan)
     if learned.powers is False or not rows:
-        return fit, 0, False
+        return Default(fit, 0, False, np.nan)
     if learned.powers is True:
-        return *temper_fitted(fit, *rows, per_feature=False), False
+        return Default(*temper_fitted(fit, *rows, per_feature=False), False, np.nan)
     return fit_default(fit, *rows, by_feature=learned.powers, structures=learned.parts, count=learned.count_pairs)
 
 

@@ -39,7 +39,8 @@ FRAMES = {"pandas": FRAME, "polars": pl.from_pandas(FRAME), "pyarrow": pa.Table.
 def by_hand(frame=FRAME, chosen=CHOSEN, marked=tuple(MARKED), **options):
     """The frame with a column of zeros and ones for each that is marked, and an estimator that takes it."""
     indicators = {f"{name}?": frame[name].isna().astype(float) for name in marked}
-    clf = nb.NaiveBayesClassifier({**chosen, **dict.fromkeys(indicators, "bernoulli")}, **options)
+    chosen = {**chosen, **dict.fromkeys(indicators, "bernoulli")}
+    clf = nb.NaiveBayesClassifier(chosen, missing=None, **options)
     return frame.assign(**indicators), clf
 
 
@@ -156,7 +157,7 @@ def test_the_evidence_is_that_of_beta_functions(smoothing):
         terms = [betaln(smoothing + g.sum(), smoothing + (~g).sum()) for g in (*groups, none)]
         expected = np.dot(terms, [1, 1, 1, -1]) - 2 * betaln(smoothing, smoothing)
         assert_allclose(found[name], expected, rtol=1e-9)
-    assert nb.NaiveBayesClassifier(CHOSEN).fit(FRAME, Y).missing_evidence_ == {}
+    assert nb.NaiveBayesClassifier(CHOSEN, missing=None).fit(FRAME, Y).missing_evidence_ == {}
 
 
 def test_explanations_name_the_indicators():
@@ -204,8 +205,8 @@ def test_onnx_takes_missing_numbers_and_refuses_missing_texts(tmp_path):
             FRAME,
             "unknown value 'informativ' for missing: .*did you mean 'informative'",
         ),
-        ("ignored", FRAME, "unknown value 'ignored' for missing: expected 'informative' or None"),
-        (["age"], FRAME, "missing must be None, 'informative' for all columns .* {'age': 'informative'}, got"),
+        ("ignored", FRAME, "unknown value 'ignored' for missing: expected 'auto', 'informative' or None"),
+        (["age"], FRAME, "missing must be 'auto', None, 'informative' for all columns .* {'age': 'informative'}, got"),
         ({2: "informative"}, ARRAY, "there is no column 'x2' to treat as informative"),
         ({"age": "informative"}, ARRAY, "there is no column 'age' to treat as informative"),
         ("informative", csr_matrix(ARRAY > 0), "takes one array or data frame, and X is sparse"),

@@ -80,19 +80,25 @@ ORDERS = [(np.arange(N), []), (np.arange(N), [50, 51]), (RNG.permutation(N), [30
 
 
 @cache
-def whole(names):
-    return nb.NaiveBayesClassifier({name: KINDS[name] for name in names}).fit(FRAME[[*names]], Y, sample_weight=WEIGHT)
+def whole(names, missing):
+    clf = nb.NaiveBayesClassifier({name: KINDS[name] for name in names}, missing=missing)
+    return clf.fit(FRAME[[*names]], Y, sample_weight=WEIGHT)
 
 
 @pytest.mark.parametrize(
-    ("names", "kept"), [(("colour", "paint", "flag"), 90), pytest.param(tuple(KINDS), 10_000, marks=pytest.mark.slow)]
+    ("names", "kept", "missing"),
+    [
+        (("colour", "paint", "flag"), 90, None),
+        (("colour", "paint", "flag"), 10_000, "auto"),
+        pytest.param(tuple(KINDS), 10_000, "auto", marks=pytest.mark.slow),
+    ],
 )
-def test_batches_in_any_order_are_the_fit_of_all_rows(names, kept, monkeypatch):
+def test_batches_in_any_order_are_the_fit_of_all_rows(names, kept, missing, monkeypatch):
     """Beyond the rows that are all kept so many of each class are, of which there are fewer here."""
     monkeypatch.setattr(limits, "KEPT_ROWS", kept)
-    expected = whole(names).predict_log_proba(FRAME[[*names]])
+    expected = whole(names, missing).predict_log_proba(FRAME[[*names]])
     for order, ends in ORDERS:
-        found = learn(order, ends, names)
+        found = learn(order, ends, names, missing=missing)
         assert found._kept.whole == (kept > N)
         assert_allclose(found.predict_log_proba(FRAME[[*names]]), expected, rtol=1e-9, atol=1e-9)
 
