@@ -339,14 +339,15 @@ def test_dependence_is_what_is_left_of_the_prediction(rng, dependence, class_pri
     kind = np.where(rng.random(120) < 0.3 + 0.4 * (number > 1.0), "a", "b")
     rows = pd.DataFrame({"dependence": number, "twice": number + 0.2 * rng.normal(size=120), "kind": kind})
     rows.iloc[::7, 1] = np.nan
-    classifier = NaiveBayesClassifier(dependence=dependence).fit(rows, y)
+    classifier = NaiveBayesClassifier(dependence=dependence, missing=None).fit(rows, y)
     classifier = classifier if class_prior is None else classifier.with_class_prior(class_prior)
     told = explain(classifier, rows, against=1)
     assert told.contributions.shape == (120, 3, 4)
     assert not np.isnan(told.contributions).any()
     log_proba = classifier.predict_log_proba(rows)
     assert_allclose(told.log_odds, log_proba - log_proba[:, [1]], rtol=1e-9, atol=1e-9)
-    alone = explain(NaiveBayesClassifier(dependence=False, class_prior=class_prior).fit(rows, y), rows, against=1)
+    alone = NaiveBayesClassifier(dependence=False, class_prior=class_prior, missing=None).fit(rows, y)
+    alone = explain(alone, rows, against=1)
     if dependence is None:
         assert_allclose(told.contributions[:, :, :3], alone.contributions, rtol=1e-9, atol=1e-9)
     assert np.abs(told.contributions[:, :, 3]).max() > 0.1

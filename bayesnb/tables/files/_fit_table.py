@@ -36,7 +36,8 @@ from bayesnb.tables.frames._inferred import in_python
 from bayesnb.tables.frames._series import Array, DataError, as_series
 from bayesnb.tables.frames._values import READING, ReadingOptions
 from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
-from bayesnb.tables.sklearn._fitted import Counted, fit_counted
+from bayesnb.tables.sklearn._fitted import Counted, Fitted, fit_counted, may_flag
+from bayesnb.tables.sklearn._flags import with_flags
 from bayesnb.tables.sklearn._kept_rows import KeptRows
 from bayesnb.tables.sklearn._settings import Parameters, Plan, plan, require
 
@@ -66,7 +67,9 @@ def fit_table(
     rows at a time; a table of less than 500 MB is read once. Rows without a class are left out, with a warning. The
     result equals ``NaiveBayesClassifier.fit`` to rounding, but for bins: of more than 10,000 rows these are found in
     the first 10,000, which should be in no order. Categories that no row has, and a frame's type declares, do not count
-    here. For the powers a table of more than 500 MB is read once more, and again for the pairs of its columns.
+    here. For the powers a table of more than 500 MB is read once more, and again for the pairs of its columns; both
+    again with flags of missing cells, as ``missing="auto"`` of the estimator has them, where the rows of the powers
+    lack some.
 
     Args:
         source: A CSV or Parquet file, or a folder of such files; a data frame of pandas, polars or pyarrow, or a
@@ -161,8 +164,24 @@ def fit_described(
     Raises:
         StreamError: if a block does not fit the description.
     """
+    asked, schema = Parameters(described.chosen or AUTO, **params), described.schema
+    found, some = _fit(described, counted, asked, progress_bar)
+    if described.weight is None:
+        warn_of_labels(found.classes, np.asarray(found.statistics.class_counts))
+    flagged = with_flags(schema, some) if counted is None and some is not None and may_flag(asked, found) else None
+    if flagged is not None:
+        other, _ = _fit(replace(described, schema=flagged[0], counts=None), None, asked, progress_bar)
+        found = other if other.log_loss < found.log_loss else found
+    classifier = NaiveBayesClassifier(asked.likelihoods, **params)
+    classifier.n_features_in_, classifier.feature_names_in_ = len(schema.names), np.array(schema.names, dtype=object)
+    return classifier._hold(found, declared=False, target=described.target.name)
+
+
+def _fit(
+    described: Description, counted: ModelStatistics | None, asked: Parameters, progress_bar: bool
+) -> tuple[Fitted, KeptRows | None]:
+    """The fit, and the rows from which it learned."""
     schema, classes = described.schema, np.array(described.classes)
-    asked = Parameters(described.chosen or AUTO, **params)
     sparse = [block for block, columns in schema.blocks.items() if columns[0].kind == "words"]
     planned = plan(asked, schema, classes, num_rows=described.num_rows, sparse=sparse)
     if counted is None and described.counts and described.counts.has(planned.model, schema.used):
@@ -175,12 +194,7 @@ def fit_described(
     some = None if planned.powers is False else _some_rows(described, planned, statistics)
     if counted is None and described.num_rows > limits.EDGE_ROWS:
         planned = planned._replace(count_pairs=partial(_count_pairs, described))
-    if described.weight is None:
-        warn_of_labels(classes, np.asarray(statistics.class_counts))
-    found = fit_counted(asked, Counted(schema, planned.model, statistics), classes, planned, some)
-    classifier = NaiveBayesClassifier(asked.likelihoods, **params)
-    classifier.n_features_in_, classifier.feature_names_in_ = len(schema.names), np.array(schema.names, dtype=object)
-    return classifier._hold(found, declared=False, target=described.target.name)
+    return fit_counted(asked, Counted(schema, planned.model, statistics), classes, planned, some), some
 
 
 def _count_values(described: Description, model: NaiveBayes) -> ModelStatistics:

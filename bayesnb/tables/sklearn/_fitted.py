@@ -108,11 +108,16 @@ def fit_whole(
         return _fit_anew(asked, schema, classes, rows, summaries, is_first)
     schema, rows = without_flags(schema, rows)
     found = _fit_anew(asked, schema, classes, rows, summaries, is_first)
-    learns = asked.method == "default" and asked.temper is None and found.num_learned
-    if not learns or (flagged := with_flags(schema, rows)) is None:
+    if not may_flag(asked, found) or (flagged := with_flags(schema, rows)) is None:
         return found
     other = _fit_anew(asked, flagged[0], classes, flagged[1], summaries, is_first)
     return other if other.log_loss < found.log_loss else found
+
+
+def may_flag(asked: Parameters, found: Fitted) -> bool:
+    """Whether this fit without flags is to be compared with one that has them."""
+    by_default = asked.missing == AUTO and asked.method == "default" and asked.temper is None
+    return by_default and found.num_learned > 0
 
 
 def _fit_anew(

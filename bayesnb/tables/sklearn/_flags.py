@@ -35,8 +35,8 @@ def with_flags(schema: Any, rows: KeptRows) -> tuple[Any, KeptRows] | None:
     if not flags:
         return None
     informative = tuple(sorted(flags))
-    block = np.stack([flags[place] for place in informative], axis=1).astype(np.float64)
-    return _as_blocks(replace(schema, informative=informative), rows, arrays, block)
+    added = np.stack([flags[place] for place in informative], axis=1).astype(np.float64)
+    return _as_blocks(replace(schema, informative=informative), rows, arrays, added)
 
 
 def _as_blocks(

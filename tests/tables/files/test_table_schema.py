@@ -247,7 +247,7 @@ def test_schemas_and_statistics_travel():
     jax.tree.map(assert_array_equal, sent(total), total)
     assert (sent(total).schema, sent(total).classes) == (schema.key, ("ant", "bee", "fly"))
     found = nb.fit_table(schema, statistics=total)
-    wanted = nb.NaiveBayesClassifier(chosen).fit(X, frame()["kind"])
+    wanted = nb.NaiveBayesClassifier(chosen, missing=None).fit(X, frame()["kind"])
     assert_allclose(found.predict_proba(X), wanted.predict_proba(X), rtol=1e-8)
 
 

@@ -73,3 +73,22 @@ def test_batches_choose_flags_as_all_rows_do():
     assert_allclose(clf.predict_log_proba(FRAME), expected.predict_log_proba(FRAME), rtol=1e-9)
     clf.forget(frame[whole.sum() :], y[whole.sum() :])
     assert clf.schema_.informative == ()
+
+
+@pytest.mark.parametrize("how", ["frame", "csv"])
+def test_tables_have_the_flags_of_the_estimator(how, tmp_path):
+    table = FRAME[["age", "colour", "size"]].assign(label=Y)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    clf = nb.fit_table(table if how == "frame" else tmp_path / "table.csv", "label")
+    rows = table.drop(columns="label")
+    expected = nb.NaiveBayesClassifier().fit(rows, Y)
+    assert clf.schema_.informative == expected.schema_.informative == (0, 1)
+    assert_allclose(clf.predict_log_proba(rows), expected.predict_log_proba(rows), rtol=1e-9)
+
+
+def test_what_is_saved_has_flags_and_says_so(tmp_path):
+    clf = by_default()
+    nb.save(clf, tmp_path / "model")
+    loaded = nb.load(tmp_path / "model")
+    assert_array_equal(loaded.predict_log_proba(FRAME), clf.predict_log_proba(FRAME))
+    assert "age is missing" in str(nb.explain(loaded, FRAME[:1]))
