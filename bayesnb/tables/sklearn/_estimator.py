@@ -193,7 +193,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
         Likelihoods are inferred from the first rows and kept, with a warning where all rows together suggest others;
         priors that follow from the data are those of all rows so far, as in a fit of them. With declared likelihoods
         any split into batches, in any order, gives the fit of all rows: bins, powers and dependence, too, while no more
-        than 10,000 rows have come, all of which are kept (``keep_rows``). Then bins are fixed, and powers and
+        than 10,000 rows have come, all of which are kept (``keep_rows``). Then bins and flags are fixed, powers and
         dependence are learned on the rows that are kept. Each call takes as long as learning from these: for rows one
         by one use ``method="posterior"``, or ``keep_rows=False``. A `histogram` of `posterior` keeps the edges that it
         finds in the first batch, so give a large one, or ``nb.Histogram(edges=...)``. With ``forgetting`` each row
