@@ -221,7 +221,7 @@ def test_text_is_refused_by_the_name_of_the_family():
 
 
 def test_unseen_categories_and_missing_columns_drop_their_factor():
-    clf = nb.NaiveBayesClassifier().fit(FRAMES["pandas"], Y)
+    clf = nb.NaiveBayesClassifier(missing=None).fit(FRAMES["pandas"], Y)
     gone = clf.predict_proba(changed(blood=None))
     assert_allclose(clf.predict_proba(changed(blood=["Z", *CELLS["blood"][1:]]))[0], gone[0], atol=1e-15)
     with pytest.warns(UserWarning, match="column 'blood' holds no value that the model was fitted to.* got 'Z'"):
