@@ -36,7 +36,7 @@ from bayesnb.tables.frames._inferred import in_python
 from bayesnb.tables.frames._series import Array, DataError, as_series
 from bayesnb.tables.frames._values import READING, ReadingOptions
 from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
-from bayesnb.tables.sklearn._fitted import Counted, Fitted, fit_counted, may_flag
+from bayesnb.tables.sklearn._fitted import Counted, Fitted, better_of, fit_counted, may_flag
 from bayesnb.tables.sklearn._flags import with_flags
 from bayesnb.tables.sklearn._kept_rows import KeptRows
 from bayesnb.tables.sklearn._settings import Parameters, Plan, plan, require
@@ -171,7 +171,7 @@ def fit_described(
     flagged = with_flags(schema, some) if counted is None and some is not None and may_flag(asked, found) else None
     if flagged is not None:
         other, _ = _fit(replace(described, schema=flagged[0], counts=None), None, asked, progress_bar)
-        found = other if other.log_loss < found.log_loss else found
+        found = better_of(found, other)
     classifier = NaiveBayesClassifier(asked.likelihoods, **params)
     classifier.n_features_in_, classifier.feature_names_in_ = len(schema.names), np.array(schema.names, dtype=object)
     return classifier._hold(found, declared=False, target=described.target.name)

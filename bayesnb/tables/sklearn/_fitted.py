@@ -30,6 +30,9 @@ from bayesnb.tables.sklearn._flags import with_flags, without_flags
 from bayesnb.tables.sklearn._kept_rows import KeptRows
 from bayesnb.tables.sklearn._settings import Parameters, Plan, has_views, schema_of, specification
 
+LEAST_GAIN = 2.0
+"""Nats: flags of gaps at random gain about -.7 (standard deviation 2) on the rows from which they learn powers."""
+
 
 @dataclass(frozen=True)
 class Fitted:
@@ -103,7 +106,7 @@ def fit_rows(asked: Parameters, batch: Batch, *, is_first: bool) -> Fitted:
 def fit_whole(
     asked: Parameters, schema: AnySchema, classes: Array, rows: KeptRows, summaries: Any, *, is_first: bool
 ) -> Fitted:
-    """Fit all rows anew; by default with flags of missing cells, if these lower the left-out loss."""
+    """Fit all rows anew; by default with flags of missing cells, if these earn their place."""
     if asked.missing != AUTO:
         return _fit_anew(asked, schema, classes, rows, summaries, is_first)
     schema, rows = without_flags(schema, rows)
@@ -111,7 +114,13 @@ def fit_whole(
     if not may_flag(asked, found) or (flagged := with_flags(schema, rows)) is None:
         return found
     other = _fit_anew(asked, flagged[0], classes, flagged[1], summaries, is_first)
-    return other if other.log_loss < found.log_loss else found
+    return better_of(found, other)
+
+
+def better_of(found: Fitted, flagged: Fitted) -> Fitted:
+    """The fit with flags if the left-out loss of all rows is lower by more than ``LEAST_GAIN``."""
+    gain = flagged.num_learned * (found.log_loss - flagged.log_loss)
+    return flagged if gain > LEAST_GAIN else found
 
 
 def may_flag(asked: Parameters, found: Fitted) -> bool:
