@@ -13,7 +13,6 @@ from bayesnb.inspection.sensitivity._robustness import Robustness
 from bayesnb.studies.comparison._metrics import NUM_BINS, ReliabilityBins
 from bayesnb.studies.plots._style import (
     COLOURS,
-    DODGE,
     HATCHES,
     STYLES,
     class_colour,
@@ -30,12 +29,14 @@ if TYPE_CHECKING:
 def learning_curve(
     ax: Axes, sizes: Sequence[int], curves: Mapping[str, tuple[Array, Array]], ylabel: str, log_scale: bool = False
 ) -> Axes:
-    """Draw a metric against the training size, one line for each method, with error bars.
+    """Draw a metric against the training size, one line for each method, in a band of mean +- error.
+
+    On a logarithmic scale the band is mean exp(+- error / mean), by the delta method, which stays above 0.
 
     Args:
         ax: The axes to draw on.
         sizes: The training sizes [S].
-        curves: For each method the means [S] and their standard errors [S]; NaN for no error bar.
+        curves: For each method the means [S] and their errors [S]; NaN for no band.
         ylabel: The name of the metric, with its unit.
         log_scale: Whether the metric has a logarithmic scale, if all means are positive.
 
@@ -50,26 +51,22 @@ def learning_curve(
     # draw the largest markers first and smaller ones on top; methods without a style come last
     methods = [name for name in STYLES if name in curves] + [name for name in curves if name not in STYLES]
     lines = method_lines(methods)
-    for position, method in enumerate(methods):
+    lowest = min(np.min(mean) for mean, _ in curves.values())
+    log_scale = log_scale and bool(lowest > 0)
+    for method in methods:
         mean, error = (np.asarray(values, dtype=float) for values in curves[method])
-        ax.errorbar(
-            np.asarray(sizes) * DODGE ** ((len(methods) - 1) / 2 - position),
-            mean,
-            yerr=np.nan_to_num(error),
-            label=method,
-            capsize=2.5,
-            elinewidth=1,
-            linewidth=1.6,
-            **lines[method],
-        )
+        spread = np.exp(error / mean) if log_scale else error
+        low, high = (mean / spread, mean * spread) if log_scale else (mean - spread, mean + spread)
+        line = lines[method]
+        ax.fill_between(sizes, low, high, color=line["color"], alpha=0.12, linewidth=1 if len(sizes) == 1 else 0)
+        ax.plot(sizes, mean, label=method, linewidth=1.6, **line)
     ax.set_xscale("log")
     ax.set_xticks(list(sizes), labels=_size_labels(sizes))
     ax.set_xticks([], minor=True)
     ax.set_xlabel("training rows")
     ax.set_ylabel(ylabel)
-    lowest = min(np.min(mean) for mean, _ in curves.values())
-    if log_scale and lowest > 0:
-        _use_log_scale(ax, lowest)
+    if log_scale:
+        _use_log_scale(ax)
     return tidy(ax)
 
 
@@ -163,20 +160,16 @@ def _size_labels(sizes: Sequence[int]) -> list[str]:
     return labels[::-1]
 
 
-def _use_log_scale(ax: Axes, lowest: float) -> None:
-    """Use a logarithmic scale with plain numbers, and fewer labels the more decades it spans.
-
-    It ends not far below the ``lowest`` mean, however near to 0 error bars come.
-    """
+def _use_log_scale(ax: Axes) -> None:
+    """Use a logarithmic scale with plain numbers, and fewer labels the more decades it spans."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     def label(value: float, _: object) -> str:
         power = np.log10(value)
         return f"$10^{{{round(power)}}}$" if abs(power) > 3.5 and power == round(power) else f"{value:g}"
 
-    ax.set_yscale("log", nonpositive="clip")
-    low, high = max(ax.get_ylim()[0], lowest / 2), ax.get_ylim()[1]
-    ax.set_ylim(low, high)
+    ax.set_yscale("log")
+    low, high = ax.get_ylim()
     decades = np.log10(high / low)
     steps = (1, 1.2, 1.5, 2, 3, 4, 5, 6, 8) if decades < 1 else (1, 2, 5) if decades < 2.5 else (1,)
     ax.yaxis.set_major_locator(LogLocator(subs=steps, numticks=12))

@@ -120,7 +120,7 @@ def summarise(findings: Findings, command: str) -> dict[str, Any]:
         "sentences": {
             "finding": [_finding(result, size) for size in sorted({result.sizes[0], result.sizes[-1]}, reverse=True)],
             "next": next_step(result, pairs),
-            "mean": f"mean of {repeats} splits ± half of its 95 % interval" if repeats > 1 else "one split",
+            "mean": f"mean of {repeats} splits; ± spans its 95 % interval" if repeats > 1 else "one split",
             "intervals": _intervals(result),
             "impossible": _impossible(result),
             "equal": None if "numeric" in table.blocks else EQUAL,

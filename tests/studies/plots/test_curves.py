@@ -108,4 +108,4 @@ def test_a_curve_of_any_name_is_drawn(ax):
     plots.learning_curve(ax, [10, 20], curves, "log loss")
     drawn = dict(zip(ax.get_legend_handles_labels()[1], ax.get_legend_handles_labels()[0], strict=True))
     assert set(drawn) == {"mine", "MLE"}
-    assert_array_equal(drawn["mine"].lines[0].get_ydata(), [1.0, 0.5])
+    assert_array_equal(drawn["mine"].get_ydata(), [1.0, 0.5])

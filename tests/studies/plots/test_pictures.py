@@ -19,19 +19,34 @@ from bayesnb.studies.report._summary import summarise
 from tests.comparisons import CHECK, PAIRS, MadeUp, by_hand, findings_of, synthetic, widest
 
 
-def test_the_learning_curve_has_a_line_and_a_bar_for_each_method():
+def test_the_learning_curve_has_a_line_and_a_band_for_each_method():
     ax = Figure().subplots()
     curves = {m: (np.array([5.0, 1.0]) * (i + 1), np.array([0.5, np.nan])) for i, m in enumerate(plots.STYLES)}
     assert plots.learning_curve(ax, (20, 100), curves, "log loss", log_scale=True) is ax
     assert sorted(ax.get_legend_handles_labels()[1]) == sorted(plots.STYLES)
-    drawn = {container.get_label(): container.lines[0].get_ydata() for container in ax.containers}
+    drawn = {line.get_label(): line.get_ydata() for line in ax.lines}
     for method in plots.STYLES:
         assert_allclose(drawn[method], curves[method][0])
+    (low, high), means = _ends(ax.collections[0]), next(curves[method][0] for method in plots.STYLES)
+    assert_allclose(low * high, means[0] ** 2)  # alike in logarithms, and never at or below 0
+    assert ax.get_ylim()[0] < low
     assert (ax.get_yscale(), ax.get_ylabel(), ax.get_xlabel()) == ("log", "log loss", "training rows")
     assert [label.get_text() for label in ax.get_xticklabels()] == ["20", "100"]
     for part in ("color", "marker", "linestyle"):  # each alone tells them apart
         assert len({line[part] for line in plots.STYLES.values()}) == len(plots.STYLES)
     assert len(set(plots.HATCHES.values())) == len(plots.STYLES) == len(plots.HATCHES)
+
+
+def _ends(band):
+    """Where a band begins and ends at the first size."""
+    x, y = band.get_paths()[0].vertices.T
+    return y[x == x.min()].min(), y[x == x.min()].max()
+
+
+def test_a_band_reaches_the_errors():
+    ax = Figure().subplots()
+    plots.learning_curve(ax, (20, 100), {"MAP": (np.array([0.9, 0.8]), np.array([0.2, 0.1]))}, "accuracy")
+    assert_allclose(_ends(ax.collections[0]), [0.7, 1.1])
 
 
 def test_the_pictures_show_the_methods_that_are_told_apart(mixed):

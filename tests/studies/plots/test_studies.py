@@ -30,7 +30,7 @@ def test_an_axis_is_broken_where_a_method_is_far_off_and_only_there():
 def test_the_lines_are_the_means_of_the_study():
     study = random_study()
     ax = draw_curves(study, "accuracy").axes[2]
-    drawn = {line.get_label(): line[0].get_ydata() for line in ax.containers}
+    drawn = {line.get_label(): line.get_ydata() for line in ax.lines}
     expected = [1 - study.losses("c", size, "MAP", "accuracy").mean() for size in (16, 64)]
     assert_allclose(drawn["MAP"], expected)
 
