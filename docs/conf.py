@@ -18,11 +18,12 @@ os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # kernel
 project = "bayesnb"
 author = "The bayesnb developers"
 project_copyright = "The bayesnb developers"
-version = release = "0.2.0.dev0"
+version = release = "0.2.0"
 
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_design",
@@ -56,6 +57,7 @@ pygments_dark_style = "a11y-high-contrast-dark"
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+autosummary_generate = False
 autodoc_class_signature = "mixed"
 napoleon_numpy_docstring = False
 add_module_names = False

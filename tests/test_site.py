@@ -57,6 +57,11 @@ def test_every_public_name_is_on_exactly_one_page():
     assert {*found} <= public_names()
 
 
+def test_the_index_of_the_api_has_every_public_name():
+    index = (DOCS / "api" / "index.md").read_text(encoding="utf-8")
+    assert {name for name in public_names() if not re.search(rf"\b{re.escape(name)}$|`{name}`", index, re.M)} == set()
+
+
 def test_the_mathematics_of_every_model_is_on_one_page():
     """Theory pages show the docstrings of ``models/`` part by part, and nothing that is in them stands there again."""
     pages = [path.read_text(encoding="utf-8") for path in (DOCS / "theory").glob("*.md")]
@@ -102,8 +107,8 @@ def test_the_tutorials_that_are_listed_exist():
     assert len(listed) == len({*listed}) >= 11
 
 
-RUN = [*sorted((DOCS / "how_to").glob("*.md")), DOCS / "design.md", DOCS / "theory" / "default.md"]
-QUICK = ("clusters", "design", "from_r")
+RUN = [*sorted((DOCS / "how_to").glob("*.md")), DOCS / "index.md", DOCS / "design.md", DOCS / "theory" / "default.md"]
+QUICK = ("clusters", "design", "from_r", "index")
 
 
 @pytest.mark.filterwarnings("ignore:column 'blood' holds no value")
