@@ -37,7 +37,7 @@ help(bayesnb.NAME) describes each. The names stand in ``__init__.pyi``; JAX and 
 
 import lazy_loader
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 _lazy, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
