@@ -30,6 +30,15 @@ def open_browser(profile: Path, **logs: str) -> Iterator[Any]:
     driver.quit()
 
 
+def show(browser: Any, url: str) -> None:
+    """Show a page, whole: on a busy machine the driver may come back while it is still read."""
+    browser.get(url)
+    browser.execute_async_script(
+        "const done = arguments[0], frames = () => requestAnimationFrame(() => requestAnimationFrame(done));"
+        "if (document.readyState === 'complete') frames(); else addEventListener('load', frames)"
+    )
+
+
 def violations(browser: Any) -> list[str]:
     """What axe-core finds wrong with the page: the rule, what it wants, and the first element."""
     import axe_core_python

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.chromium import CHROMIUM, DRIVER, open_browser, violations
+from tests.chromium import CHROMIUM, DRIVER, open_browser, show, violations
 from tests.conftest import DOCS
 
 pytestmark = pytest.mark.slow
@@ -50,7 +50,7 @@ def browser(tmp_path_factory):
 @pytest.mark.parametrize("name", SHOWN)
 def test_a_page_is_accessible_whole_and_asks_nobody_for_anything(site, browser, name):
     browser.get_log("performance")
-    browser.get((site / f"{name}.html").as_uri())
+    show(browser, (site / f"{name}.html").as_uri())
     for theme in ("light", "dark"):
         browser.execute_script("document.body.dataset.theme = arguments[0]", theme)
         assert violations(browser) == []

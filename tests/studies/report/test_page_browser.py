@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.chromium import CHROMIUM, DRIVER, open_browser, violations
+from tests.chromium import CHROMIUM, DRIVER, open_browser, show, violations
 from tests.studies.report.pages import NAMES
 
 pytestmark = pytest.mark.slow
@@ -23,13 +23,13 @@ def page(written):
 def browser(page, tmp_path_factory):
     """A browser that shows the page, with a log of what it asked for."""
     with open_browser(tmp_path_factory.mktemp("profile"), browser="ALL") as driver:
-        driver.get(page)
+        show(driver, page)
         yield driver
 
 
 def test_the_page_asks_for_nothing_and_nothing_goes_wrong(browser, page):
     browser.get_log("performance")  # what the browser did when it started
-    browser.get(page)
+    show(browser, page)
     log = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     asked = {e["params"]["request"]["url"] for e in log if e["method"] == "Network.requestWillBeSent"}
     assert {url for url in asked if not url.startswith("data:")} == {page}
@@ -50,7 +50,7 @@ def column(browser, table, number):
 
 def unfold(browser, page):
     """Show the page afresh, with everything open."""
-    browser.get(page)
+    show(browser, page)
     browser.execute_script("for (const part of document.querySelectorAll('details')) part.open = true")
 
 
@@ -128,7 +128,7 @@ def test_the_page_fits_its_window(browser, page, width):
 
 
 def test_what_is_folded_is_open_on_paper(browser, page):
-    browser.get(page)
+    show(browser, page)
     seen = "return [...document.querySelectorAll('details table')].map(e => e.checkVisibility() && e.clientHeight > 0)"
     assert set(browser.execute_script(seen)) == {False}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
@@ -142,7 +142,7 @@ def test_in_the_dark_paper_is_dark_and_letters_are_light(browser, page):
         colours = "const c = getComputedStyle(document.body); return [c.backgroundColor, c.color]"
         return [sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in browser.execute_script(colours)]
 
-    browser.get(page)
+    show(browser, page)
     for scheme, darker in (("light", 1), ("dark", 0)):
         feature = {"name": "prefers-color-scheme", "value": scheme}
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
@@ -157,6 +157,6 @@ def test_the_page_is_accessible(browser, page, scheme):
     pytest.importorskip("axe_core_python", reason="axe-core-python is not installed")
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    browser.get(page)
+    show(browser, page)
     browser.execute_script("for (const part of document.querySelectorAll('details')) part.open = true")
     assert violations(browser) == []
