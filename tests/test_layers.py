@@ -298,7 +298,7 @@ def test_every_dependency_is_argued():
 def test_the_core_is_light_and_an_extra_brings_what_is_missed():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     brought = {extra: " ".join(packages) for extra, packages in project["optional-dependencies"].items()}
-    imported = {"sklearn": "scikit-learn", "joblib": "scikit-learn", "xarray": "arviz"}
+    imported = {"PIL": "pillow", "sklearn": "scikit-learn", "joblib": "scikit-learn", "xarray": "arviz"}
     for package, extra in EXTRAS.items():
         assert imported.get(package, package) in brought[extra]
         assert not [one for one in project["dependencies"] if one.startswith(imported.get(package, package))]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import bayesnb as nb
-from tests.test_site import public_names
+from tests.names import public_names
 
 FILE = Path(__file__).with_name("public_api.txt")
 

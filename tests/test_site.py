@@ -1,7 +1,6 @@
 """The site: names, tutorials, links and messages of its pages, and of the README."""
 
 import ast
-import inspect
 import re
 import subprocess
 import sys
@@ -18,27 +17,12 @@ import bayesnb as nb
 from bayesnb.compute.arrays._extras import MissingExtra, needed_by
 from tests import cases
 from tests.conftest import DOCS, EXAMPLES
+from tests.names import exported, public_names
 
 PAGES = [path for path in sorted(DOCS.rglob("*.md")) if not path.relative_to(DOCS).parts[0].startswith(("_", "jup"))]
 DIRECTIVE = re.compile(
     r"^ *\.\. (?:auto(?:function|class|exception)|py:data):: +bayesnb\.(?!\w+\.\w+\.)([\w.]+)$", re.M
 )
-
-
-def public_names() -> set[str]:
-    """All that a user may call: of the package, its plots, its scikit-learn classes and the types of its results."""
-    own = {name for name in nb.__all__ if not inspect.ismodule(getattr(nb, name))}
-    plots = {f"plots.{name}" for name in vars(nb.plots) if not name.startswith("_") and name in _exported()}
-    elsewhere = {f"{home}.{name}" for home in ("sklearn", "results") for name in getattr(nb, home).__all__}
-    return own | plots | elsewhere
-
-
-def _exported() -> set[str]:
-    """The names that ``bayesnb.plots`` exports, ``name as name``."""
-    tree = ast.parse(Path(nb.plots.__file__).read_text(encoding="utf-8"))
-    imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    names = {alias.asname for node in imported for alias in node.names}
-    return {name for name in names if name and not name.startswith("_")}
 
 
 def documented(pages: list[str]) -> Counter[str]:
@@ -141,7 +125,7 @@ def test_a_process_without_us_runs_what_a_page_exports(tmp_path, monkeypatch, ca
 
 def test_every_picture_is_in_the_gallery():
     drawn = {*re.findall(r"nb\.plots\.(\w+)\(", (DOCS / "gallery.md").read_text(encoding="utf-8"))}
-    assert drawn == {name for name in _exported() if callable(getattr(nb.plots, name))}
+    assert drawn == {name for name in exported() if callable(getattr(nb.plots, name))}
 
 
 # each message on the page of troubleshooting is raised here, and each that is raised here stands on the page

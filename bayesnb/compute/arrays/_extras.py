@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 EXTRAS = {
     **dict.fromkeys(("pandas", "pyarrow", "narwhals", "sklearn", "joblib"), "tables"),
-    **dict.fromkeys(("click", "rich", "jinja2", "markupsafe", "matplotlib", "arviz", "xarray"), "studies"),
+    **dict.fromkeys(("click", "rich", "jinja2", "markupsafe", "matplotlib", "PIL", "arviz", "xarray"), "studies"),
 }
 """The extra of each package, by the name that is imported."""
 
