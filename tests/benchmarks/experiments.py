@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import bayesnb as nb
-from bayesnb.tables.files.sources._paths import BUILT_IN
+from bayesnb.tables.files.sources._places import BUILT_IN
 from tests.benchmarks.full_bayes_or_map import tables
 
 SIZES = [16, 23, 32, 45, 52, 64, 75, 90]

@@ -16,7 +16,7 @@ import pandas as pd
 import bayesnb as nb
 from bayesnb.studies.comparison._over_sets import signed_rank
 from bayesnb.studies.comparison._paired import crossed
-from bayesnb.tables.files.sources._paths import BUILT_IN
+from bayesnb.tables.files.sources._places import BUILT_IN
 from tests.benchmarks.learned_priors import SETS, read_file, read_penguins
 
 NAMES = (

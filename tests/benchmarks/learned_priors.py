@@ -25,7 +25,8 @@ from bayesnb.studies.comparison._data_sets import bayes_model
 from bayesnb.studies.comparison._designs import stratified_split
 from bayesnb.studies.comparison._metrics import accuracy, log_loss
 from bayesnb.tables.files._description import make_table
-from bayesnb.tables.files.sources._paths import BUILT_IN, of_frame, open_data
+from bayesnb.tables.files.sources._paths import of_frame, open_data
+from bayesnb.tables.files.sources._places import BUILT_IN
 from bayesnb.tables.files.sources._source import Source
 
 SIZES = (20, 50, 100, 200, 500, 1000, 2000)

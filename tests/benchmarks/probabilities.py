@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 from bayesnb.compute.arrays._placement import Array
 from bayesnb.studies.comparison._designs import Split, num_test_rows, stratified_split
 from bayesnb.studies.comparison._metrics import accuracy, brier, calibration_error, log_loss, reliability_bins
-from bayesnb.tables.files.sources._paths import BUILT_IN
+from bayesnb.tables.files.sources._places import BUILT_IN
 from tests.benchmarks import learned_priors
 from tests.benchmarks.probability_methods import NUMBERS, OURS, Rows
 from tests.benchmarks.probability_rivals import RIVALS

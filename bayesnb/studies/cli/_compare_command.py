@@ -125,11 +125,14 @@ def compare(
       bayesnb compare patients.csv --target outcome --sizes 20,50,100 --no-nuts
       bayesnb compare wine --rivals
     """
+    from bayesnb.tables.files.sources._places import BUILT_IN, require_data
+
+    require_data(data)
     import numpy as np
     from rich.padding import Padding
 
     from bayesnb.tables.files._description import make_table
-    from bayesnb.tables.files.sources._paths import BUILT_IN, open_data
+    from bayesnb.tables.files.sources._paths import open_data
     from bayesnb.tables.frames._values import READING
 
     screen, notes = console(), console(stderr=True)

@@ -33,7 +33,9 @@ FIT_METHODS = ("default", "posterior", "map", "mle", "nuts", "empirical", "avera
 @click.command()
 @click.argument("data")
 @target_option
-@click.option("--save", "path", type=FILE, required=True, metavar="MODEL", help="The file to write the model to.")
+@click.option(
+    "--save", "path", type=FILE, metavar="MODEL", help="The file to write the model to.  [default: the data's name.bnb]"
+)
 @click.option(
     "--method", metavar=f"[{'|'.join(FIT_METHODS)}]", default="default", show_default=True,
     help="The default with learned powers and dependence, the exact posterior, MAP, MLE, NUTS, the posterior under a "
@@ -54,7 +56,7 @@ FIT_METHODS = ("default", "posterior", "map", "mle", "nuts", "empirical", "avera
 def fit(
     data: str,
     target: str | None,
-    path: Path,
+    path: Path | None,
     method: str,
     smoothing: float,
     no_temper: bool,
@@ -71,16 +73,20 @@ def fit(
 
     \b
     Examples:
-      bayesnb fit penguins.csv --target species --save penguins.model
+      bayesnb fit penguins.csv --target species
       bayesnb fit clicks.parquet --target bought --as 'page_*=poisson' --save clicks.model
       bayesnb fit mails.csv --as message=words --save mails.model
       bayesnb fit wine --method averaged --save wine.model
     """
+    from bayesnb.tables.files.sources._places import BUILT_IN, require_data
+
+    require_data(data)
+    path = path or Path(f"{Path(data).resolve().name.partition('.')[0] or 'model'}.bnb")
     from bayesnb.core.storage._results import save
     from bayesnb.tables.files._description import describe
     from bayesnb.tables.files._fit_table import fit_described
     from bayesnb.tables.files._progress import progress
-    from bayesnb.tables.files.sources._paths import BUILT_IN, open_data
+    from bayesnb.tables.files.sources._paths import open_data
     from bayesnb.tables.frames._series import DataError
     from bayesnb.tables.frames._values import READING
     from bayesnb.tables.sklearn._settings import Parameters, require
@@ -157,6 +163,10 @@ def predict(
       bayesnb predict clicks.model today.parquet --keep id --out scores.parquet
       bayesnb predict patients.model new.csv --robustness
     """
+    from bayesnb.tables.files.sources._places import require_data, require_readable
+
+    require_readable(model)
+    require_data(data)
     from bayesnb.tables.files._predictions import predict_table
     from bayesnb.tables.frames._series import label
 
@@ -191,6 +201,10 @@ def explain(model: str, data: str, row: int, against: str | None, seed: int) -> 
       bayesnb explain penguins.model new.csv --row 17
       bayesnb explain penguins.model new.csv --row 17 --against Gentoo
     """
+    from bayesnb.tables.files.sources._places import require_data, require_readable
+
+    require_readable(model)
+    require_data(data)
     import jax
     import numpy as np
 

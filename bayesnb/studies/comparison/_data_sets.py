@@ -20,7 +20,8 @@ from bayesnb.compute.arrays._cells import is_sparse
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.rows._checks import check_shapes, num_parts
 from bayesnb.tables.files._description import Description, Table, describe, read_table
-from bayesnb.tables.files.sources._paths import BUILT_IN, as_pandas, of_frame, open_data
+from bayesnb.tables.files.sources._paths import as_pandas, of_frame, open_data
+from bayesnb.tables.files.sources._places import BUILT_IN
 from bayesnb.tables.files.sources._source import Source
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import Array, DataError, as_frame, closest

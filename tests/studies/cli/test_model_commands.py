@@ -3,6 +3,8 @@
 import csv
 import io
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -182,7 +184,6 @@ def test_parts_without_dependence_have_intervals():
     ("args", "words"),
     [
         (["fit", "nowhere.csv", "--save", "m"], "there is no file 'nowhere.csv'"),
-        (["fit", "good.csv"], "Missing option '--save'"),
         (["fit", "good.csv", "--save", "no/m"], "there is no folder"),
         (["fit", "good.csv", "--save", "m", "--target", "lable"], "did you mean 'label'"),
         (["fit", "good.csv", "--save", "m", "--method", "mpa"], "did you mean 'map'?"),
@@ -232,6 +233,28 @@ def test_every_mistake_is_one_sentence_and_status_2(place, args, words):
     assert words in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
     assert sorted(path.name for path in place.iterdir()) == files  # nothing half-written
+
+
+@pytest.mark.parametrize("args", [["fit", "no.csv"], ["compare", "no.csv"], ["predict", "no.model", "no.csv"]])
+@pytest.mark.usefixtures("place")
+def test_a_wrong_name_is_refused_before_jax_and_pandas_are_loaded(args):
+    program = (
+        "import sys\nfrom bayesnb.studies.cli import main\n"
+        f"try: main({args})\n"
+        "except SystemExit as stop: print(stop.code, {'jax', 'pandas', 'numpyro'} & {*sys.modules})"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout == "2 set()\n"
+    assert "no." in found.stderr
+
+
+def test_without_a_name_the_model_has_that_of_the_data(place):
+    (place / "more.rows.csv").write_text(GOOD)
+    for data, name in (("good.csv", "good.bnb"), ("more.rows.csv", "more.bnb"), ("iris", "iris.bnb")):
+        result = run("fit", data, "--method", "posterior")
+        assert result.exit_code == 0, result.output
+        assert result.output.endswith(f"saved as {name}\n")
+        assert nb.load(name).classes_.size
 
 
 CELL = st.one_of(

@@ -20,11 +20,10 @@ import pyarrow as pa
 
 from bayesnb.tables.files.sources._csv import CsvFile
 from bayesnb.tables.files.sources._parquet import ParquetFile
+from bayesnb.tables.files.sources._places import BUILT_IN, require_data
 from bayesnb.tables.files.sources._source import Part, RowBatch, Source, format_of, in_sentences, plain_rows, row_batch
-from bayesnb.tables.frames._series import DataError, closest, numbers, texts
+from bayesnb.tables.frames._series import DataError, numbers, texts
 from bayesnb.tables.frames._values import READING, Reading
-
-BUILT_IN = ("iris", "wine", "breast_cancer", "digits")
 
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 """What Hive writes in a folder's name for a missing value."""
@@ -59,12 +58,8 @@ def open_data(data: str, reading: Reading = READING) -> Source:
     """
     if data in BUILT_IN:
         return of_frame(data, _built_in(data)).read_as(reading)
+    require_data(data)
     path = Path(data)
-    with in_sentences(path):
-        exists = path.exists()
-    if not exists:
-        hint = closest(data, BUILT_IN) or f"; the built-in data sets are {', '.join(BUILT_IN)}"
-        raise DataError(f"there is no file '{path}'{hint}")
     files = _files_of(path)
     keys = _folder_keys([file.relative_to(path) for file in files])
     opener: Any = ParquetFile if format_of(files[0]) == "parquet" else partial(CsvFile, reading=reading)

@@ -1,0 +1,32 @@
+"""Names of data are looked up before anything is read."""
+
+import pytest
+
+from bayesnb.tables.files.sources._places import BUILT_IN, require_data, require_readable
+from bayesnb.tables.frames._values import DataError
+
+
+def test_what_is_there_may_be_named(tmp_path):
+    (tmp_path / "rows.csv").write_text("a\n1\n")
+    for data in (*BUILT_IN, str(tmp_path), str(tmp_path / "rows.csv")):
+        require_data(data)
+    require_readable(str(tmp_path / "rows.csv"))
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ("irs", "there is no file 'irs'; did you mean 'iris'"),
+        ("no.csv", "the built-in data sets are iris, wine"),
+        ("x" * 5000, "cannot be read: File name too long"),
+    ],
+    ids=["irs", "no.csv", "long"],
+)
+def test_what_is_not_there_is_named(data, words):
+    with pytest.raises(DataError, match=words):
+        require_data(data)
+
+
+def test_a_folder_is_no_model(tmp_path):
+    with pytest.raises(DataError, match="cannot be read: Is a directory"):
+        require_readable(str(tmp_path))
