@@ -207,7 +207,7 @@ def test_a_part_of_the_rows_speaks_for_all(monkeypatch):
     for name, value in {"LEARNED_RATIOS": 1, "ROWS_A_POWER": 4, "FEWEST_LEARNED": 10, "FEWEST_OF_CLASS": 5}.items():
         monkeypatch.setattr(limits, name, value)
     exact = nb.fit_posterior(MODEL, X, Y)
-    fit, num_learned, _ = fit_default(exact, X, Y, None, by_feature=[*X], structures=STRUCTURES)
+    fit, num_learned, *_ = fit_default(exact, X, Y, None, by_feature=[*X], structures=STRUCTURES)
     part = part_of(exact, label_rows(exact.model, X, Y), 6)
     assert num_learned == part.num_rows < 40
     assert_array_equal(fit.pairs.reals.count[:, 2, 2], np.bincount(Y, ~np.isnan(X["numbers"][:, 2])))
