@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from bayesnb.studies.comparison._journal import Journal
     from bayesnb.studies.comparison._run import Plan
+    from bayesnb.studies.comparison._scored_cells import Place
     from bayesnb.studies.report._summary import Findings
 
 
@@ -182,24 +183,26 @@ def compare(
 def _find(notes: Console, plan: Plan, journal: Journal, nuts: bool | None, *, robust: bool) -> Findings:
     """All results of the comparison, or of the splits before it was stopped."""
     from bayesnb.studies.comparison import _first_split as first_split
+    from bayesnb.studies.comparison._forecast import Forecast, in_words
     from bayesnb.studies.report._comparison import compare
     from bayesnb.studies.report._summary import Findings
     from bayesnb.tables.files._progress import progress
 
-    total = sum(key not in journal for key in plan.keys.values())
-    with progress("fitting", total, wanted=True, unit="fits") as advance:
+    due = [place for place, key in plan.keys.items() if key not in journal]
+    forecast = Forecast(due)
+    with progress("fitting", len(due), wanted=True, unit="fits", remaining=forecast.words) as advance:
         begun = last = time.monotonic()
         done = 0
 
-        def tell(size: int, method: str) -> None:
+        def tell(place: Place, seconds: float) -> None:
             nonlocal done, last
+            forecast.add(place, seconds)
             done, now = done + 1, time.monotonic()
             advance(done, done)
             if not notes.is_terminal and now - last >= limits.PAUSE:
-                last, passed = now, now - begun
-                left = _words(passed * (total - done) / done)
-                text = f"n = {size:,}, {method}: {done:,} of {total:,} fits; about {left} left"
-                notes.print(f"{_words(passed)}: {text}", markup=False, soft_wrap=True)
+                last = now
+                text = f"n = {place.size:,}, {place.method}: {done:,} of {len(due):,} fits{forecast.words()}"
+                notes.print(f"{in_words(now - begun)}: {text}", markup=False, soft_wrap=True)
 
         result = compare(plan, journal, tell)
     data, split = result.data, result.first
@@ -270,9 +273,3 @@ def console(*, stderr: bool = False) -> Console:
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())  # what Python still holds goes there
 
     return Patient(stderr=stderr, highlight=False)
-
-
-def _words(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

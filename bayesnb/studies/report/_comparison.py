@@ -153,7 +153,7 @@ def plan_comparison(
     return Plan({data.name: (data, design)}, read_methods(methods), data.seed)
 
 
-def compare(plan: Plan, journal: Journal, on_fit: Callable[[int, str], object] = lambda *_: None) -> Comparison:
+def compare(plan: Plan, journal: Journal, on_fit: Callable[[Place, float], object] = lambda *_: None) -> Comparison:
     """The fits of every method at every size on every split, scored on the split's test rows.
 
     If it is stopped, by Ctrl-C or by a fit that fails, the splits that are complete are returned with the reason.
@@ -161,16 +161,17 @@ def compare(plan: Plan, journal: Journal, on_fit: Callable[[int, str], object] =
     Args:
         plan: What ``plan_comparison`` returned.
         journal: The cells that have run before, to which the others are added.
-        on_fit: Called after each fit with its size and method.
+        on_fit: Called after each fit with its place and its seconds.
     """
     ((data, design),) = plan.sets.values()
     priors = {method.name: COMPARED[method.name].full_prior("numeric" in data.table.blocks) for method in plan.methods}
     caught: BaseException | None = None
 
     def told(place: Place) -> None:
-        if failed := journal[plan.keys[place]].failed:
-            raise DataError(failed)
-        on_fit(place.size, place.method)
+        cell = journal[plan.keys[place]]
+        if cell.failed:
+            raise DataError(cell.failed)
+        on_fit(place, cell.seconds)
 
     try:
         run(plan, journal, told)

@@ -23,6 +23,7 @@ from bayesnb.core.rows._arguments import check_counts, is_number
 from bayesnb.studies.comparison._contestants import read_methods
 from bayesnb.studies.comparison._data_sets import DataSet, read_sets
 from bayesnb.studies.comparison._designs import CROSSED, RESPLIT, Design, Forward, check_sizes, make_design
+from bayesnb.studies.comparison._forecast import Forecast
 from bayesnb.studies.comparison._journal import Journal, open_journal, read_study
 from bayesnb.studies.comparison._metrics import SET_METRICS, STUDY_METRICS
 from bayesnb.studies.comparison._run import Plan, run
@@ -111,10 +112,15 @@ def experiment(
         float(s) if {*metrics} & {*SET_METRICS} else None,
     )
     with nullcontext(Journal()) if out is None else open_study(plan, metrics, Path(out)) as journal:
-        total = sum(key not in journal for key in plan.keys.values())
-        with progress("running cells", total, wanted=True, unit="cells") as advance:
-            done = count(1)
-            run(plan, journal, lambda _: advance(number := next(done), number), timeout)
+        due = [place for place, key in plan.keys.items() if key not in journal]
+        forecast, done = Forecast(due), count(1)
+
+        def tell(place: Place) -> None:
+            forecast.add(place, journal[plan.keys[place]].seconds)
+            advance(number := next(done), number)
+
+        with progress("running cells", len(due), wanted=True, unit="cells", remaining=forecast.words) as advance:
+            run(plan, journal, tell, timeout)
     return study_of(plan, metrics, journal)
 
 

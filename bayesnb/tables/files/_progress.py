@@ -21,7 +21,9 @@ logger = logging.getLogger("bayesnb")
 
 
 @contextmanager
-def progress(work: str, total: float | None, *, wanted: bool, unit: str = "rows") -> Iterator[Advance]:
+def progress(
+    work: str, total: float | None, *, wanted: bool, unit: str = "rows", remaining: Callable[[], str] | None = None
+) -> Iterator[Advance]:
     """Show a progress bar on stderr if that is a terminal, log the progress, and yield the function that advances both.
 
     Args:
@@ -29,6 +31,7 @@ def progress(work: str, total: float | None, *, wanted: bool, unit: str = "rows"
         total: The last value of the progress; None if it is unknown.
         wanted: Whether to show a progress bar.
         unit: What is counted instead of rows.
+        remaining: Says what is left, in place of the time by the rate so far.
     """
     begun = last = time.monotonic()
     rows = 0
@@ -40,13 +43,13 @@ def progress(work: str, total: float | None, *, wanted: bool, unit: str = "rows"
     def advance(done: float, now: int) -> None:
         nonlocal rows, last
         rows = now
-        bar.set_description_str(f"{rows:,} {unit}", refresh=False)
+        bar.set_description_str(f"{rows:,} {unit}{remaining() if remaining else ''}", refresh=False)
         bar.update(done - bar.n)
         if time.monotonic() - last >= limits.LOG_SECONDS:
             last = time.monotonic()
             say(f", {done / total:.0%}" if total and done else "")  # a stream has no end yet
 
-    form = "{desc} {bar}{percentage:4.0f}% {remaining}" if total else "{desc} {elapsed}"
+    form = "{desc} {bar}{percentage:4.0f}%" + ("" if remaining else " {remaining}") if total else "{desc} {elapsed}"
     how = {"miniters": 0, "leave": False, "bar_format": form, "disable": None if wanted else True}
     with tqdm(desc=work, total=total, **how) as bar:
         try:

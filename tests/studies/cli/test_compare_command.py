@@ -328,6 +328,7 @@ def test_a_log_has_lines_with_the_time_left(place, monkeypatch):  # noqa: ARG001
     monkeypatch.setattr(limits, "PAUSE", 0.0)
     lines = run("good.csv", "--no-nuts", "--sizes", "10", "--repeats", "2").stderr.splitlines()
     assert len(lines) == 2 * 3
+    assert re.fullmatch(r"\d+ s: n = 10, [\w ]+: 1 of 6 fits", lines[0])  # each method compiles first
     assert re.fullmatch(r"\d+ s: n = 10, full Bayes: 6 of 6 fits; about 0 s left", lines[-1])
 
 
