@@ -173,7 +173,7 @@ def _intervals(result: Comparison) -> str | None:
     for size in result.sizes:
         by_name.setdefault(result.estimator(size), []).append(f"{size:,}")
     found = "; ".join(f"{name} at n = {', '.join(sizes)}" for name, sizes in by_name.items())
-    crossed = " Crossed, the ECE has no interval." if "crossed" in by_name else ""
+    crossed = " Where crossed, splits share test rows, so that the ECE has no interval." if "crossed" in by_name else ""
     rows, basis = len(result.data.table.y), ""
     if result.repeats == default_repeats(rows) < limits.MOST_SPLITS:
         basis = f" They rest on {result.repeats} splits, not {limits.MOST_SPLITS}, of {rows:,} rows (--repeats)."
@@ -228,16 +228,17 @@ def _finding(result: Comparison, size: int) -> dict[str, str]:
     best = best_of(result, size)
     values = f"Its log loss is {with_error(*loss[best])} and its accuracy {with_error(*accuracy[best])}."
     rows = plural(size, "training row")
+    named = "the default estimator" if best == "default" else f"'{best}'"
     if best == REFERENCE:
         worse = (_verdict(result, size, method, "log_loss") == "worse" for method in result.methods if method != best)
         return {"claim": f"With {rows} {best} {'predicts best' if all(worse) else LOWEST}.", "scores": values}
     values += f" Those of {REFERENCE} are {with_error(*loss[REFERENCE])} and {with_error(*accuracy[REFERENCE])}."
     if _verdict(result, size, best, "log_loss"):
-        return {"claim": f"With {rows} '{best}' {LOWEST}, clearly lower than {REFERENCE}.", "scores": values}
+        return {"claim": f"With {rows} {named} {LOWEST}, clearly lower than {REFERENCE}.", "scores": values}
     difference, half = result.difference(size, best, "log_loss")
     if abs(difference) <= half:
         values += " The 95 % interval of the difference in log loss has 0 in it."
-    return {"claim": f"With {rows} '{best}' {LOWEST}.", "scores": values}
+    return {"claim": f"With {rows} {named} {LOWEST}.", "scores": values}
 
 
 def _impossible(result: Comparison) -> str:
