@@ -163,9 +163,9 @@ def predict(
       bayesnb predict clicks.model today.parquet --keep id --out scores.parquet
       bayesnb predict patients.model new.csv --robustness
     """
-    from bayesnb.tables.files.sources._places import require_data, require_readable
+    from bayesnb.tables.files.sources._places import require_data, require_path
 
-    require_readable(model)
+    require_path(model)
     require_data(data)
     from bayesnb.tables.files._predictions import predict_table
     from bayesnb.tables.frames._series import label
@@ -201,9 +201,9 @@ def explain(model: str, data: str, row: int, against: str | None, seed: int) -> 
       bayesnb explain penguins.model new.csv --row 17
       bayesnb explain penguins.model new.csv --row 17 --against Gentoo
     """
-    from bayesnb.tables.files.sources._places import require_data, require_readable
+    from bayesnb.tables.files.sources._places import require_data, require_path
 
-    require_readable(model)
+    require_path(model)
     require_data(data)
     import jax
     import numpy as np

@@ -47,11 +47,12 @@ def test_the_command_line_refuses_it_before_the_work(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe.csv")
     (tmp_path / "null").symlink_to("/dev/null")
+    (tmp_path / "rows.csv").write_text("a,y\n1,u\n2,v\n")
     for args in (
-        ["fit", "nowhere.csv", "--save", "/dev/null"],
-        ["fit", "nowhere.csv", "--save", "null"],
-        ["predict", "nowhere", "nowhere.csv", "--out", "pipe.csv"],
-        ["predict", "pipe.csv", "nowhere.csv"],
+        ["fit", "rows.csv", "--save", "/dev/null"],
+        ["fit", "rows.csv", "--save", "null"],
+        ["predict", "rows.csv", "rows.csv", "--out", "pipe.csv"],
+        ["predict", "pipe.csv", "rows.csv"],
     ):
         result = CliRunner().invoke(main, args)
         assert result.exit_code == 2

@@ -19,10 +19,9 @@ def require_data(data: str) -> None:
         raise DataError(f"there is no file '{path}'{hint}")
 
 
-def require_readable(path: str) -> None:
-    """Raise DataError if the file at this path cannot be opened."""
+def require_path(path: str) -> None:
+    """Raise DataError if there is nothing at this path; what it is, and whether it may be read, is seen later."""
     try:
-        with Path(path).open("rb"):
-            pass
+        Path(path).stat()
     except OSError as error:
         raise DataError(f"'{path}' cannot be read: {error.strerror or error}") from error
