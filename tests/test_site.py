@@ -110,6 +110,22 @@ def test_the_lines_of_a_page_run(path, tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.slow
+def test_the_method_in_pytorch_is_compared():
+    pytest.importorskip("torch", reason="torch is not installed: the page says how to compare a method in PyTorch")
+    scope: dict = {}
+    (program,) = re.findall(
+        r"^```py\n(.*?)^```\n", (DOCS / "how_to" / "compare_for_a_paper.md").read_text(), re.M | re.S
+    )
+    exec(program, scope)
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    X = rng.normal(size=(120, 3)) + 2.0 * y[:, None]
+    study = nb.experiment({"two": (X, y)}, ["full Bayes", ("network", scope["network"])], sizes=[40], splits=2)
+    assert study.failures().empty
+    assert (study.scores() < 0.5).all(axis=None)
+
+
+@pytest.mark.slow
 def test_a_process_without_us_runs_what_a_page_exports(tmp_path, monkeypatch, capsys):
     """The second program of the page, in a process that cannot import bayesnb or NumPyro."""
     monkeypatch.chdir(tmp_path)

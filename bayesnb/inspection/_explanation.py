@@ -163,7 +163,8 @@ class Explanation:
         alone = "without dependence, " * found.ignores_dependence
         if math.isinf(s):
             first = f"rows labelled {rival} and like this one come nearest to changing that"
-            return f"{alone}{one} stays the most probable class whatever more rows contain; {first}"
+            none = f"no number of further rows, whatever is in them, would make a class other than {one} win"
+            return f"{alone}{none}; {first}"
         seen = np.flatnonzero(~np.isnan(self.values[row]))
         nats = self.contributions[row, best, seen] - self.contributions[row, other, seen]
         shown = [self._feature(row, best, f).label for f in seen[np.argsort(-nats, kind="stable")[:3]]]
