@@ -68,7 +68,8 @@ def break_axis(ax: Axes, curves: Mapping[str, tuple[Array, Array]]) -> None:
     if not len(gaps) or order[0] <= 0:
         return
     near, far = order[gaps[0]], order[-1]
-    lowest = min(np.nanmin(mean) for mean, _ in curves.values() if np.isfinite(mean).any())
+    ends = [mean - np.nan_to_num(error) for mean, error in curves.values() if np.isfinite(mean).any()]
+    lowest = min(np.nanmin(end) for end in ends)
     span = near - lowest or near  # one method at one size has no span
     low, limit = max(lowest - 0.08 * span, 0.0), near + 0.12 * span
     height, top = limit - low, far * 1.15
