@@ -326,7 +326,8 @@ def generative(family: Any) -> Any:
 def of_evidence(family: Any, statistics: Any) -> tuple[Any, Any]:
     """The family, with its statistics, that says whether a column depends on the class: the Normal of views.
 
-    Bins between quantiles of all rows are about equally full, which speaks for one density by class in any column.
+    A Histogram would say so of every column: its edges are quantiles of all rows, so that all classes together fill its
+    bins evenly, and its prior expects that of no column.
     """
     views = family.families if isinstance(family, Views) else ()
     one = next((view for view in views if type(view) is Normal), generative(family))

@@ -215,4 +215,5 @@ def is_alike_for_classes(family: Family) -> bool:
 
 
 def one_class(family: Family) -> Family:
+    """The family of one class, whose hyperparameters are those of the first."""
     return jax.tree.map(lambda leaf: leaf[:1] if jnp.ndim(leaf) else leaf, family)

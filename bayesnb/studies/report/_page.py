@@ -163,9 +163,8 @@ def learning_figure(summary: Summary, result: Comparison) -> Figure:
         means = {method: np.array([result.mean(size, method, metric) for size in sizes]) for method in methods}
         curves = {method: (table[:, 0], table[:, 1]) for method, table in means.items()}
         learning_curve(ax, sizes, curves, ylabel, log_scale=log_scale).label_outer()
-    title = (
-        f"{summary['sentences']['mean'].replace('± spans', 'bands span')}, {summary['splits']['test_rows']:,} test rows"
-    )
+    mean = f"mean of {result.repeats} splits; bands span its 95 % interval" if result.repeats > 1 else "one split"
+    title = f"{mean}, {summary['splits']['test_rows']:,} test rows"
     figure.suptitle(f"{summary['data']['name']}\n{title}", fontsize=9)
     _legend(figure, axes[0], methods)
     return figure

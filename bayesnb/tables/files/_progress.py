@@ -33,17 +33,19 @@ def progress(
         unit: What is counted instead of rows.
         remaining: Says what is left, in place of the time by the rate so far.
     """
-    begun = last = time.monotonic()
-    rows = 0
+    begun = last = told = time.monotonic()
+    rows, left = 0, ""
 
     def say(how: str) -> None:
         passed = max(time.monotonic() - begun, 1e-9)
         logger.info(f"{work}: {rows:,} {unit} in {passed:.1f} s, {rows / passed:,.0f} {unit}/s{how}")
 
     def advance(done: float, now: int) -> None:
-        nonlocal rows, last
+        nonlocal rows, last, told, left
         rows = now
-        bar.set_description_str(f"{rows:,} {unit}{remaining() if remaining else ''}", refresh=False)
+        if remaining and not bar.disable and time.monotonic() - told >= 1.0:  # it may take as long as a row
+            told, left = time.monotonic(), remaining()
+        bar.set_description_str(f"{rows:,} {unit}{left}", refresh=False)
         bar.update(done - bar.n)
         if time.monotonic() - last >= limits.LOG_SECONDS:
             last = time.monotonic()

@@ -294,9 +294,7 @@ def plan(asked: Parameters, schema: AnySchema, classes: Array, *, num_rows: int,
 def _by_feature(sizes: Mapping[str, int], num_rows: int, num_classes: int, sparse: Collection[str]) -> frozenset[str]:
     """The blocks of which each feature has a power of its own; ``sizes`` are the numbers of their features."""
     found = {block: 1 if block in sparse else size for block, size in sizes.items()}
-    if is_wide(found, num_rows):
-        return frozenset(block for block, size in found.items() if size == sizes[block])
-    while (most := max(found.values())) > 1:
+    while not is_wide(found, num_rows) and (most := max(found.values())) > 1:
         num_powers = sum(found.values())
         if can_learn_each(part_size(num_rows, num_classes, num_powers), num_classes, num_powers):
             break
