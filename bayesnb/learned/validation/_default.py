@@ -82,13 +82,13 @@ class Part(NamedTuple):
 class Default(NamedTuple):
     """The fit with what was learned, on how many rows, and whether columns have too many pairs for forests.
 
-    ``log_loss`` is its mean of -log p(y | x, the other rows).
+    ``left_out_nats`` is -log p(y | x, the other rows) of the rows that it learned on, with their weights.
     """
 
     fit: Any
     num_learned: int
     has_too_many_pairs: bool
-    log_loss: float
+    left_out_nats: float
 
 
 def fit_default(
@@ -124,35 +124,41 @@ def fit_default(
             *_forest_parts(forests, table, some, folds),
             *_covariance_parts(exact, table, some, structures, folds),
         ]
-    fits, nats = dict[str, Any](), list[Array]()
+    fits, nats, total = dict[str, Any](), list[Array](), _total(exact, rows)
     for part in parts:
-        judged = _judge_part(part, some)
+        judged = _judge_part(part, some, total)
         fits[part.name] = with_powers(part.fit, part.tables[0].sizes, judged.powers, words)
         nats.append(judged.nats)
     if COLUMNS not in structures or len(fits) == 1:
-        loss = table.weight @ nats[-1] / (table.weight.sum() or 1.0)
-        return Default([*fits.values()][-1], some.num_rows, has_too_many_pairs, float(loss))
+        return Default([*fits.values()][-1], some.num_rows, has_too_many_pairs, float(some.weight() @ nats[-1]))
     of_parts = find_shares(np.stack(nats, axis=1), table.weight, [WITHOUT, *[WITH] * (len(nats) - 1)])
-    losses = table.weight @ np.column_stack([*nats, -log_average([-one for one in nats], of_parts)])
-    losses = losses / table.weight.sum()
-    return Default(average(fits, of_parts, losses), some.num_rows, has_too_many_pairs, float(losses[-1]))
+    of_rows = np.column_stack([*nats, -log_average([-one for one in nats], of_parts)])
+    averaged = average(fits, of_parts, table.weight @ of_rows / table.weight.sum())
+    return Default(averaged, some.num_rows, has_too_many_pairs, float(some.weight() @ of_rows[:, -1]))
 
 
-def _judge_part(part: Part, rows: LabelledRows) -> Judged:
+def _total(exact: Posterior, rows: LabelledRows) -> float:
+    """How many rows there are, of which equal ones may be one of a weight."""
+    return max(rows.num_rows, float(np.sum(exact.statistics.class_counts)))
+
+
+def _judge_part(part: Part, rows: LabelledRows, total: float) -> Judged:
     """The powers of a part, of two tables those with the larger loss.
 
-    Where features are more than rows, columns have the powers of relevant ones, or a power for each if that predicts
-    the rows better and takes seconds.
+    Where features are more than the ``total`` rows, columns have the powers of relevant ones, or a power for each if
+    that predicts the rows better and takes seconds.
     """
 
     def loss(judged: Judged) -> float:
-        return float(part.tables[0].weight @ judged.nats)
+        return float(first.weight @ judged.nats)
 
-    wide = part.name == COLUMNS and is_wide(part.tables[0].sizes, rows.num_rows)
-    relevant = [judge_relevance(part.fit, rows, part.tables[0])] if wide else []
-    if wide and not can_learn_each(rows.num_rows, rows.num_classes, part.tables[0].num_features):
-        return relevant[0]
-    return min([*relevant, max((_judge(part.fit, one) for one in part.tables), key=loss)], key=loss)
+    first, found = part.tables[0], list[Judged]()
+    takes_seconds = part.name != COLUMNS or can_learn_each(rows.num_rows, rows.num_classes, first.num_features)
+    if takes_seconds:
+        found.append(max((_judge(part.fit, one) for one in part.tables), key=loss))
+    if part.name == COLUMNS and (is_wide(first.sizes, total) or not takes_seconds):
+        found.append(judge_relevance(part.fit, rows, first))
+    return min(found, key=loss)
 
 
 def _judge(fit: Posterior | ForestPosterior, table: LeftOutRatios) -> Judged:
@@ -189,8 +195,7 @@ def _folds(exact: Posterior, table: LeftOutRatios, rows: LabelledRows) -> list[A
     dependence tells classes apart, has a fold for each of its different rows.
     """
     y = rows.labels.y
-    total = max(rows.num_rows, exact.statistics.class_counts.sum())  # equal rows may be one of a weight
-    if not len(y) or total > limits.FEW_ROWS:
+    if not len(y) or _total(exact, rows) > limits.FEW_ROWS:
         return []
     num_columns = sum(x.shape[1] for x in rows.arrays.values() if not is_sparse(x))
     num_folds = NUM_FOLDS if num_columns <= WIDE else FOLDS_OF_WIDE

@@ -35,7 +35,7 @@ LOG_ODDS = np.arange(-12.0, 4.5)
 """The prior log odds that are tried: from one column in 160,000 to nearly all."""
 
 
-def is_wide(sizes: Mapping[str, int], num_rows: int) -> bool:
+def is_wide(sizes: Mapping[str, int], num_rows: float) -> bool:
     """Whether blocks of these sizes have more features than there are rows, which cannot teach a power of each."""
     return sum(size for size in sizes.values() if size > 1) > num_rows
 

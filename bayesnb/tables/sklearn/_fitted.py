@@ -48,7 +48,7 @@ class Fitted:
         kept: Rows of batches from which powers are learned again when more have come.
         summaries: What later rows need to know of the values of these; see ``make_schema``.
         unlabelled: How many rows had no label, and by how much they moved p(y | x) of the rows, on average.
-        log_loss: The mean of -log p(y | x, the other rows) of the rows from which the default learned; else NaN.
+        left_out_nats: -log p(y | x, the other rows) of the rows from which the default learned; else NaN.
     """
 
     schema: AnySchema
@@ -60,7 +60,7 @@ class Fitted:
     kept: KeptRows | None = None
     summaries: Any = None
     unlabelled: tuple[int, float] | None = None
-    log_loss: float = np.nan
+    left_out_nats: float = np.nan
 
     @property
     def counts(self) -> ModelStatistics:
@@ -118,9 +118,8 @@ def fit_whole(
 
 
 def better_of(found: Fitted, flagged: Fitted) -> Fitted:
-    """The fit with flags if the left-out loss of all rows is lower by more than ``LEAST_GAIN``."""
-    gain = flagged.num_learned * (found.log_loss - flagged.log_loss)
-    return flagged if gain > LEAST_GAIN else found
+    """The fit with flags if the rows that teach powers gain more than ``LEAST_GAIN``."""
+    return flagged if found.left_out_nats - flagged.left_out_nats > LEAST_GAIN else found
 
 
 def may_flag(asked: Parameters, found: Fitted) -> bool:
@@ -237,12 +236,11 @@ def fit_counted(
         options = {"key": key, "num_samples": asked.num_samples, "progress_bar": False}
     weight = settings.weight_by_class(asked.class_weight, classes)
     fit: Any = settings.FITS[asked.method](counted.model, statistics=counted.statistics, **options)
-    fit, num_learned, too_many, loss = settings.learn(fit, learned, rows.given if rows is not None else ())
+    fit, num_learned, too_many, nats = settings.learn(fit, learned, rows.given if rows is not None else ())
     fit = fit if weight is None else settings.weigh_classes(fit, weight)
     named = counted.statistics.named(names_of(classes))
-    return Fitted(
-        counted.schema, classes, named, fit, num_learned, too_many, rows if keeps else None, summaries, log_loss=loss
-    )
+    kept = rows if keeps else None
+    return Fitted(counted.schema, classes, named, fit, num_learned, too_many, kept, summaries, left_out_nats=nats)
 
 
 def plan_rows(asked: Parameters, schema: AnySchema, classes: Array, rows: KeptRows) -> Plan:

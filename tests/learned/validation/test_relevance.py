@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 import bayesnb as nb
 from bayesnb.core.families._views import with_views
 from bayesnb.core.rows._labelled_rows import label_rows
+from bayesnb.learned.validation import _default
 from bayesnb.learned.validation._ratio_table import left_out_log_ratios
 from bayesnb.learned.validation._relevance import _log_bayes_factors, is_wide, judge_relevance
 
@@ -80,6 +81,16 @@ def test_judged_probabilities_are_those_of_the_powers():
 def test_only_tables_with_more_features_than_rows_are_wide():
     assert not is_wide({"a": 20, "b": 1}, 20)
     assert is_wide({"a": 20, "b": 2}, 20)
+
+
+@pytest.mark.parametrize(("weight", "calls"), [(1.0, 1), (2.0, 0)])
+def test_rows_of_a_weight_are_so_many_rows(weight, calls, monkeypatch):
+    """78 features are more than 40 rows, and not more than 80."""
+    asked = []
+    monkeypatch.setattr(_default, "judge_relevance", lambda *given: asked.append(1) or judge_relevance(*given))
+    X, y = np.random.default_rng(0).normal(size=(40, 26)), np.arange(40) % 2
+    nb.NaiveBayesClassifier(dependence=False).fit(X, y, sample_weight=np.full(40, weight))
+    assert len(asked) == calls
 
 
 def expression(seed, columns=600, rows=60):

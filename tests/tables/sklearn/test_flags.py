@@ -92,3 +92,16 @@ def test_what_is_saved_has_flags_and_says_so(tmp_path):
     loaded = nb.load(tmp_path / "model")
     assert_array_equal(loaded.predict_log_proba(FRAME), clf.predict_log_proba(FRAME))
     assert "age is missing" in str(nb.explain(loaded, FRAME[:1]))
+
+
+@pytest.mark.parametrize("seed", [0, 2, 4])  # only with three times the rows flags are kept in the last two
+def test_a_row_of_weight_three_is_three_rows(seed):
+    rng, y = np.random.default_rng(seed), np.arange(30) % 2
+    frame = pd.DataFrame({f"g{i}": rng.normal(size=30) for i in range(3)})
+    frame.loc[rng.random(30) < 0.3 + 0.25 * y, "g0"] = np.nan
+    weighted = nb.NaiveBayesClassifier().fit(frame, y, sample_weight=np.full(30, 3.0))
+    repeated = nb.NaiveBayesClassifier().fit(pd.concat([frame] * 3, ignore_index=True), np.tile(y, 3))
+    once = nb.NaiveBayesClassifier().fit(frame, y)
+    assert (weighted.schema_.informative, once.schema_.informative) == (repeated.schema_.informative, ())
+    assert len(repeated.schema_.informative) == (seed != 0)
+    assert_allclose(weighted.predict_proba(frame), repeated.predict_proba(frame), atol=1e-9)
