@@ -49,6 +49,12 @@ def beyond(name: str, dtype: Any, most: float = LARGEST) -> nw.Expr:
     return (x < -most) | (x * -1.0 < -most) if dtype.is_numeric() else nw.lit(False)
 
 
+def _in_order(found: pa.Table) -> pa.Table:
+    """Groups by their text, because engines give them in an order that changes, and a sentence names the first."""
+    of_text = pa.types.is_string(found[VALUE].type) or pa.types.is_large_string(found[VALUE].type)
+    return found.sort_by(VALUE) if of_text else found
+
+
 @dataclass(frozen=True)
 class Queries:
     """The rows of a table that have a class.
@@ -80,8 +86,8 @@ class Queries:
         """How many rows of each label have each value that is not null; None for more than so many values."""
         query = self._cells(x).group_by(LABEL, VALUE).agg(nw.len().alias(COUNT))
         if most == np.inf:
-            return run(query)
-        found = run(query.head(int(most) * self.labels.num_rows + 1))
+            return _in_order(run(query))
+        found = _in_order(run(query.head(int(most) * self.labels.num_rows + 1)))
         return None if found.num_rows > most and as_series(found[VALUE]).n_unique() > most else found
 
     def bins(self, x: nw.Expr, edges: Sequence[float], terms: Mapping[str, nw.Expr]) -> pa.Table:

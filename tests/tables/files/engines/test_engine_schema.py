@@ -72,6 +72,13 @@ def test_what_memory_refuses_is_refused(engine, cells, chosen, tmp_path):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_sentence_names_the_same_cell_in_whatever_order_groups_come(engine, tmp_path):
+    cells = [f"t{place:02d}" for place in range(40)]
+    table = pa.table({"x": np.random.default_rng(0).permutation(cells), "y": ["a", "b"] * 20})
+    assert "'t00'" in refusal(lambda: nb.fit_table(query(engine, table, tmp_path), "y", {"x": "normal"}, **OPTIONS))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_nan_null_and_texts_of_missing_cells_are_missing(engine, tmp_path):
     x, text = [1.0, np.nan, None, 2.5] * 5, [" N/A ", None, "b", "c"] * 5
     table = pa.table({"x": pa.array(x), "text": text, "y": ["a", "b", "b", "a"] * 5})
