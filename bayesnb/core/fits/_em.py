@@ -178,8 +178,8 @@ def fit_em(
     if fit is fit_map:
         refuse_discrete(
             model,
-            "MAP is the best of discrete cases, which EM cannot climb to: give fit=nb.fit_mle, or "
-            "columns that are 'normal', or 'categorical' in place of 'ordered'",
+            "MAP is the best of discrete cases, which EM cannot climb to: give fit=nb.fit_mle (of the "
+            "estimator: method='mle'), or columns that are 'normal', or 'categorical' in place of 'ordered'",
         )
     arguments.check_counts(max_iterations=max_iterations)
     for name, given, most in (("tolerance", tolerance, np.inf), ("unlabelled_weight", unlabelled_weight, 1.0)):
