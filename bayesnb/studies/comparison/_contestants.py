@@ -212,9 +212,11 @@ def _contestant(given: Any, settings: Mapping[str, Any], stated: str | None) -> 
 
 def _source(function: Callable[..., Any]) -> str | bytes:
     try:
-        return inspect.getsource(function)
+        if function.__code__.co_filename != "<string>":  # where Python 3.13 keeps the lines of `python -c`
+            return inspect.getsource(function)
     except OSError:  # it was typed into a session, not written to a file
-        return marshal.dumps(function.__code__)
+        pass
+    return marshal.dumps(function.__code__)
 
 
 def _ours(name: str, given: str, settings: Mapping[str, Any], shown: str) -> Contestant:
