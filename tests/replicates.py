@@ -8,5 +8,5 @@ import bayesnb as nb
 
 def replicates(model, X, y, *, key, num=20, fit=nb.fit_mle):
     """The parameters of each replicate, [num, ...] by site."""
-    weights = jax.random.multinomial(key, len(y), np.full(len(y), 1 / len(y)), shape=(num, len(y)))
+    weights = jax.random.multinomial(key, len(y), np.full((num, len(y)), 1 / len(y)))
     return jax.vmap(lambda w: fit(model, X, y, sample_weight=w).params)(weights)
