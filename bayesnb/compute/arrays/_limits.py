@@ -118,7 +118,7 @@ CHECK_ROWS = 500  # for testing, that NUTS is compared on
 CHECK_SAMPLES = 500  # draws a chain, and warm-up steps: enough for a check, and most of the time is compilation
 FITS_PER_PARAMETER = 4  # of a comparison, or NUTS is left out: it then takes at most about a third of the whole time
 PAIRED_ROWS = 2000  # enough to separate strong pairs from weak ones, in a fraction of a second
-PAUSE = 5.0  # seconds between the lines in a log, and the shortest time that is worth a forecast
+PAUSE = 30.0  # seconds between the lines on cells that run, where there is no terminal
 
 # What is shown
 SHOWN_TEXTS = 1000  # of a column, among which a unit is looked for

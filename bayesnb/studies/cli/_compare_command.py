@@ -7,7 +7,6 @@ import shlex
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from bayesnb.studies.comparison._journal import Journal
     from bayesnb.studies.comparison._run import Plan
-    from bayesnb.studies.comparison._scored_cells import Place
     from bayesnb.studies.report._summary import Findings
 
 
@@ -183,27 +181,12 @@ def compare(
 def _find(notes: Console, plan: Plan, journal: Journal, nuts: bool | None, *, robust: bool) -> Findings:
     """All results of the comparison, or of the splits before it was stopped."""
     from bayesnb.studies.comparison import _first_split as first_split
-    from bayesnb.studies.comparison._forecast import Forecast, in_words
+    from bayesnb.studies.comparison._telling import telling
     from bayesnb.studies.report._comparison import compare
     from bayesnb.studies.report._summary import Findings
-    from bayesnb.tables.files._progress import progress
 
     due = [place for place, key in plan.keys.items() if key not in journal]
-    forecast = Forecast(due)
-    with progress("fitting", len(due), wanted=True, unit="fits", remaining=forecast.words) as advance:
-        begun = last = time.monotonic()
-        done = 0
-
-        def tell(place: Place, seconds: float) -> None:
-            nonlocal done, last
-            forecast.add(place, seconds)
-            done, now = done + 1, time.monotonic()
-            advance(done, done)
-            if not notes.is_terminal and now - last >= limits.PAUSE:
-                last = now
-                text = f"n = {place.size:,}, {place.method}: {done:,} of {len(due):,} fits{forecast.words()}"
-                notes.print(f"{in_words(now - begun)}: {text}", markup=False, soft_wrap=True)
-
+    with telling(due, len(plan.keys)) as tell:
         result = compare(plan, journal, tell)
     data, split = result.data, result.first
     with finishes_first(notes):

@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import reduce
 from importlib.metadata import version
-from itertools import count
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -23,13 +22,12 @@ from bayesnb.core.rows._arguments import check_counts, is_number
 from bayesnb.studies.comparison._contestants import read_methods
 from bayesnb.studies.comparison._data_sets import DataSet, read_sets
 from bayesnb.studies.comparison._designs import CROSSED, RESPLIT, Design, Forward, check_sizes, make_design
-from bayesnb.studies.comparison._forecast import Forecast
 from bayesnb.studies.comparison._journal import Journal, open_journal, read_study
 from bayesnb.studies.comparison._metrics import SET_METRICS, STUDY_METRICS
 from bayesnb.studies.comparison._run import Plan, run
 from bayesnb.studies.comparison._scored_cells import Place
+from bayesnb.studies.comparison._telling import telling
 from bayesnb.studies.report._study import Experiment
-from bayesnb.tables.files._progress import progress
 from bayesnb.tables.frames._series import DataError, closest
 from bayesnb.tables.frames._values import ReadingOptions
 
@@ -113,14 +111,8 @@ def experiment(
     )
     with nullcontext(Journal()) if out is None else open_study(plan, metrics, Path(out)) as journal:
         due = [place for place, key in plan.keys.items() if key not in journal]
-        forecast, done = Forecast(due), count(1)
-
-        def tell(place: Place) -> None:
-            forecast.add(place, journal[plan.keys[place]].seconds)
-            advance(number := next(done), number)
-
-        with progress("running cells", len(due), wanted=True, unit="cells", remaining=forecast.words) as advance:
-            run(plan, journal, tell, timeout)
+        with telling(due, len(plan.keys)) as tell:
+            run(plan, journal, lambda place: tell(place, journal[plan.keys[place]].seconds), timeout)
     return study_of(plan, metrics, journal)
 
 

@@ -1,5 +1,7 @@
 """The command line of experiments: files, answers of nb.experiment, and one sentence for every mistake."""
 
+import re
+
 import pandas as pd
 import pytest
 from click.testing import CliRunner
@@ -29,6 +31,7 @@ def test_several_sets_have_the_answers_of_the_function(place):
     options = ["--methods", "MLE,full Bayes", "--sizes", "10", "--splits", "3", "--out", "here", "--seed", "2"]
     result = run("iris", "good.csv:label", *options)
     assert result.exit_code == 0, result.output
+    assert re.fullmatch(r"Running 12 cells\n\d+ s: 12 of 12 cells have run\n", result.stderr)
     assert sorted(path.name for path in (place / "here").iterdir()) == FILES
     frame = pd.read_csv(place / "here" / "cells.csv", keep_default_na=False, na_values=[""])
     own = nb.experiment(["iris", "good.csv:label"], ["MLE", "full Bayes"], [10], 3, seed=2).frame()
@@ -39,7 +42,8 @@ def test_several_sets_have_the_answers_of_the_function(place):
     assert "data:image/png;base64" in page
     assert "full Bayes" in result.stdout
     cells = (place / "here" / "cells.jsonl").read_bytes()
-    assert run("iris", "good.csv:label", *options).exit_code == 0
+    again = run("iris", "good.csv:label", *options)
+    assert (again.exit_code, again.stderr) == (0, "")
     assert (place / "here" / "cells.jsonl").read_bytes() == cells
 
 
