@@ -130,6 +130,7 @@ def compare(
     import numpy as np
     from rich.padding import Padding
 
+    from bayesnb.compute.arrays._user_warnings import warn
     from bayesnb.tables.files._description import make_table
     from bayesnb.tables.files.sources._paths import open_data
     from bayesnb.tables.frames._values import READING
@@ -163,7 +164,7 @@ def compare(
                 screen.print(f"No --target is given, so the last column, '{table.target}', is the target", markup=False)
             print_data(screen, summarise_data(rows))
             for warning in table.warnings:
-                notes.print("warning:", warning, style="yellow", markup=False)
+                warn(warning)
             findings = _find(notes, plan, journal, nuts, robust=robustness)
             with finishes_first(notes):
                 summary = summarise(findings, shlex.join(["bayesnb", *sys.argv[1:]]))

@@ -5,9 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +79,7 @@ def fit(
 
     require_data(data)
     path = path or Path(f"{Path(data).resolve().name.partition('.')[0] or 'model'}.bnb")
+    from bayesnb.compute.arrays._user_warnings import warn
     from bayesnb.core.storage._results import save
     from bayesnb.tables.files._description import describe
     from bayesnb.tables.files._fit_table import fit_described
@@ -100,10 +98,11 @@ def fit(
     if target is None and data not in BUILT_IN:
         click.echo(f"No --target is given, so the last column, '{description.target.name}', is the target")
     _print_description(description)
-    with _warnings(*description.warnings):
-        params: dict[str, Any] = {"method": method, "smoothing": smoothing, "random_state": seed}
-        params["temper"] = False if no_temper else None
-        classifier = fit_described(description, **params)
+    for warning in description.warnings:
+        warn(warning)
+    params: dict[str, Any] = {"method": method, "smoothing": smoothing, "random_state": seed}
+    params["temper"] = False if no_temper else None
+    classifier = fit_described(description, **params)
     save(classifier, path)
     if learned := classifier.learned_.summary:
         click.echo(f"The model: {learned}")
@@ -177,9 +176,8 @@ def predict(
     table = None if costs is None else _costs(costs, labels)
     if class_prior is not None:
         classifier = classifier.with_class_prior(_class_prior(class_prior, labels))
-    with _warnings():
-        how: Any = {"keep": keep, "costs": table, "to": out or sys.stdout, "robustness": robustness, **reading}
-        rows = predict_table(classifier, data, **how)
+    how: Any = {"keep": keep, "costs": table, "to": out or sys.stdout, "robustness": robustness, **reading}
+    rows = predict_table(classifier, data, **how)
     click.echo(f"{rows:,} rows predicted" + (f" and written to {out}" if out else ""), err=True)
 
 
@@ -216,16 +214,15 @@ def explain(model: str, data: str, row: int, against: str | None, seed: int) -> 
     from bayesnb.tables.frames._series import DataError, label
 
     classifier = _load(model)
-    with _warnings():
-        cells = row_of(classifier, data, row)
-        proba = classifier.predict_proba(cells)[0]
-        best, *others = np.argsort(-proba, kind="stable").tolist()
-        other = others[0] if against is None else number_of_class(against, classifier.classes_)
-        if other == best:
-            raise DataError(f"'{against}' is the most probable class of this row: give another class for --against")
-        has_draws = isinstance(classifier.fit_, Posterior) and not isinstance(classifier.fit_, StackedPosterior)
-        key = jax.random.key(seed) if has_draws else None
-        explanation = explain(classifier, cells, against=other, key=key)
+    cells = row_of(classifier, data, row)
+    proba = classifier.predict_proba(cells)[0]
+    best, *others = np.argsort(-proba, kind="stable").tolist()
+    other = others[0] if against is None else number_of_class(against, classifier.classes_)
+    if other == best:
+        raise DataError(f"'{against}' is the most probable class of this row: give another class for --against")
+    has_draws = isinstance(classifier.fit_, Posterior) and not isinstance(classifier.fit_, StackedPosterior)
+    key = jax.random.key(seed) if has_draws else None
+    explanation = explain(classifier, cells, against=other, key=key)
     first, second = (f"{label(classifier.classes_[k])} with {proba[k]:.4g}" for k in (best, other))
     intervals = "" if key is None else ", with 90 % intervals"
     click.echo(f"Probabilities: {first}, against {second}. Contributions in nats{intervals}:")
@@ -291,17 +288,6 @@ def _same(path: Path, other: Path) -> bool:
     if path.exists() and other.exists():
         return path.samefile(other)
     return os.path.realpath(path) == os.path.realpath(other)
-
-
-@contextmanager
-def _warnings(*earlier: str) -> Iterator[None]:
-    """Print earlier warnings, and those of the block, each once, on stderr."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        yield
-    found = [str(warning.message) for warning in caught if warning.category is UserWarning]
-    for message in dict.fromkeys([*earlier, *found]):
-        click.echo(f"warning: {message}", err=True)
 
 
 def _print_description(description: Description) -> None:

@@ -6,7 +6,9 @@ import functools
 import inspect
 import runpy
 import sys
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -50,12 +52,13 @@ def _refuse(error: click.ClickException) -> NoReturn:
 
 
 def report_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the package's errors about data and files turned into one-sentence command errors."""
+    """The command with warnings, and errors about data and files, as sentences on stderr."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         try:
-            command(*args, **kwargs)
+            with warnings_as_sentences():
+                command(*args, **kwargs)
         except ValueError as error:  # raised by the package, with a one-sentence message
             raise click.ClickException(str(error)) from error
         except OSError as error:
@@ -65,6 +68,25 @@ def report_errors(command: Callable[..., None]) -> Callable[..., None]:
             raise click.ClickException(f"reading or writing{place} failed: {error.strerror or error}") from error
 
     return run
+
+
+@contextmanager
+def warnings_as_sentences() -> Iterator[None]:
+    """Print each warning at once, and once, on stderr; other categories are for programmers, and are not shown."""
+    said = set[str]()
+
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        from tqdm import tqdm
+
+        if category is UserWarning and str(message) not in said:
+            said.add(str(message))
+            with tqdm.external_write_mode(sys.stderr):  # above a progress bar
+                click.secho(f"warning: {message}", fg="yellow", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show
+        yield
 
 
 target_option = click.option("--target", metavar="COLUMN", help="The column of classes.  [default: the last column]")

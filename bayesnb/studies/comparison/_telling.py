@@ -40,7 +40,7 @@ def telling(due: Sequence[Place], planned: int, clock: Callable[[], float] = tim
             where = f"{place.data_set}, n = {place.size:,}, {place.method}"
             say(f"{in_words(now - begun)}: {where}: {done:,} of {len(due):,} cells{forecast.words()}")
 
-    say(f"Running {len(due):,} cells" + (f" of {planned:,}; the others have run before" if len(due) < planned else ""))
+    say(f"Cells to run: {len(due):,}" + (f" of {planned:,}; the others have run before" if len(due) < planned else ""))
     with progress("running cells", len(due), wanted=True, unit="cells", remaining=forecast.words) as advance:
         try:
             yield tell

@@ -225,5 +225,5 @@ def _warn_of_twins(data: DataSet, design: Design) -> None:
     if share > 0.1:
         warn(
             f"set '{data.name}': {share:.0%} of the test rows are among the training rows too, cell by cell: are rows "
-            "repeated? Give groups= for rows that belong together"
+            "repeated? Give groups=, or --groups, for rows that belong together"
         )

@@ -47,11 +47,52 @@ def test_each_call_says_once_what_is_left_out_and_points_here():
     assert heard(lambda: cross_val_score(clf, FRAME, Y)) == ["'name'"] * 5  # "always" is what it says
 
 
-def test_fits_of_arrays_point_here_too():
-    X = np.eye(4)[[0, 1, 2, 3] * 3]
-    with pytest.warns(UserWarning, match="EM did not converge in 1 iterations") as caught:
-        nb.fit_em(nb.NaiveBayes(nb.Bernoulli(), num_classes=2), X, np.r_[0, 1, np.full(10, -1)], max_iterations=1)
-    assert {warning.filename for warning in caught} == {__file__}
+LABELLED, NORMAL = FRAME.assign(kind=Y), nb.NaiveBayes(nb.Normal())
+NEAR = np.array([[1.0], [1.0 + 2.0**-52]] * 4), np.arange(8) // 4  # whose means are rounded
+FLAGS = nb.NaiveBayes(nb.Bernoulli(), num_classes=2)
+FEW = np.eye(4)[[0, 1, 2, 3] * 3], np.r_[0, 1, np.full(10, -1)]
+PLANE = np.tile(np.random.default_rng(0).normal(size=(30, 2)), (2, 1))
+
+
+def fitted():
+    return nb.NaiveBayesClassifier(method="posterior").fit(FRAME[["size"]], Y)
+
+
+def of_a_schema(schema):
+    nb.fit_table(schema, statistics=schema.count(LABELLED), method="posterior")
+
+
+def damaged(folder):
+    nb.experiment("wine", ["MLE"], [16], 1, out=folder)
+    os.truncate(folder / "losses.bin", 100)
+    return folder
+
+
+DOORS = {
+    "fit_posterior": lambda _: nb.fit_posterior(NORMAL, *NEAR),
+    "fit_map": lambda _: nb.fit_map(NORMAL, *NEAR),
+    "fit_mle": lambda _: nb.fit_mle(NORMAL, *NEAR),
+    "fit_em": lambda _: nb.fit_em(FLAGS, *FEW, max_iterations=1),
+    "fit_empirical": lambda _: nb.fit_empirical(NORMAL, PLANE, Y, max_iterations=1),
+    "fit": lambda _: nb.NaiveBayesClassifier(method="posterior").fit(FRAME, Y),
+    "partial_fit": lambda _: nb.NaiveBayesClassifier(method="posterior").partial_fit(FRAME, Y, classes=[0, 1]),
+    "score": lambda _: fitted().score(EXTRA, Y),
+    "explain": lambda _: nb.explain(fitted(), EXTRA[:2]),
+    "top_features": lambda _: nb.top_features(nb.NaiveBayesClassifier(method="posterior").fit(FRAME, Y)),
+    "fit_table": lambda _: nb.fit_table(LABELLED, "kind", method="posterior"),
+    "a schema": lambda _: of_a_schema(nb.describe_table(LABELLED, "kind")),
+    "predict_table": lambda folder: nb.predict_table(fitted(), EXTRA, to=folder / "rows.csv"),
+    "experiment": lambda _: nb.experiment({"twice": (PLANE, Y)}, ["MLE"], [16], 1),
+    "a damaged study": lambda folder: nb.load_experiment(damaged(folder)),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_every_door_points_here(door, tmp_path):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        DOORS[door](tmp_path)
+    assert {(warning.category, warning.filename) for warning in caught} == {(UserWarning, __file__)}
 
 
 def test_a_cross_validation_says_it_once():

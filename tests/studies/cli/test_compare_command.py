@@ -44,7 +44,7 @@ def test_the_main_job_from_a_file(place):
     assert result.exit_code == 0, result.output
     assert "No --target is given, so the last column, 'label', is the target" in result.stdout
     assert "Written to bayesnb-report/good" in result.stdout
-    assert re.fullmatch(r"Running 12 cells\n\d+ s: 12 of 12 cells have run\n", result.stderr)
+    assert re.fullmatch(r"Cells to run: 12\n\d+ s: 12 of 12 cells have run\n", result.stderr)
     out = place / "bayesnb-report" / "good"
     assert sorted(path.name for path in out.iterdir()) == FILES
     assert len(results(out)) == 2 * 2 * 3
@@ -131,7 +131,7 @@ def test_faults_of_the_data_are_warned_about_and_survived(place):
     (place / "holes.csv").write_text("\n".join(["flag,colour,height,void,label", *rows]))
     result = run("holes.csv", "--sizes", "20", "--repeats", "1", "--no-nuts")
     assert result.exit_code == 0, result.output
-    assert result.stderr.startswith("warning: column 'void' has nothing in it and is left out\nRunning 3 cells\n")
+    assert result.stderr.startswith("warning: column 'void' has nothing in it and is left out\nCells to run: 3\n")
     assert result.stderr.count("\n") == 3
     assert "Rows left out because 'label' is missing: 1" in result.stdout
 
@@ -355,7 +355,7 @@ def test_from_a_shell(place):
         capture_output=True, text=True, encoding="utf-8",
     )  # fmt: skip
     assert done.returncode == 0
-    assert all(re.match(r"Running 10 cells|\d+ s: ", line) for line in done.stderr.splitlines())
+    assert all(re.match(r"Cells to run: 10|\d+ s: ", line) for line in done.stderr.splitlines())
     assert max(map(len, done.stdout.splitlines())) <= 80
     out = place / "bayesnb-report" / "good"
     assert sorted(path.name for path in out.iterdir()) == FILES

@@ -31,7 +31,7 @@ def test_several_sets_have_the_answers_of_the_function(place):
     options = ["--methods", "MLE,full Bayes", "--sizes", "10", "--splits", "3", "--out", "here", "--seed", "2"]
     result = run("iris", "good.csv:label", *options)
     assert result.exit_code == 0, result.output
-    assert re.fullmatch(r"Running 12 cells\n\d+ s: 12 of 12 cells have run\n", result.stderr)
+    assert re.fullmatch(r"Cells to run: 12\n\d+ s: 12 of 12 cells have run\n", result.stderr)
     assert sorted(path.name for path in (place / "here").iterdir()) == FILES
     frame = pd.read_csv(place / "here" / "cells.csv", keep_default_na=False, na_values=[""])
     own = nb.experiment(["iris", "good.csv:label"], ["MLE", "full Bayes"], [10], 3, seed=2).frame()

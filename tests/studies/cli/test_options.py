@@ -1,6 +1,8 @@
-"""`bayesnb predict` for another population and under costs, as in Python; and what `bayesnb --help` says."""
+"""`bayesnb predict` for another population and under costs, as in Python; what `bayesnb --help` says, and warnings."""
 
 import re
+import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.studies.cli import main
+from bayesnb.studies.cli._options import warnings_as_sentences
+from bayesnb.tables.files._progress import progress
 
 RNG = np.random.default_rng(4)
 Y = np.array(["a,b=c", "ham", "spam"])[np.arange(45) % 3]
@@ -130,3 +134,52 @@ def test_commands_declare_how_cells_are_read_and_models_remember_it():
             main, [*command, "--methods", "MLE,full Bayes", "--sizes", "16", "--out", "out" + command[0], *options]
         )
         assert result.exit_code == 0, result.output
+
+
+FAST = ["--methods", "MLE,full Bayes", "--sizes", "16"]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["fit", "void.csv", "--save", "other", "--no-temper"], "column 'void' has nothing in it"),
+        (["predict", "model", "void.csv"], "columns that the fit did not have, which are left out: 'void', 'kind'"),
+        (["explain", "model", "void.csv", "--row", "2"], "columns that the fit did not have"),
+        (["compare", "void.csv", "--no-nuts", "--repeats", "1", *FAST], "column 'void' has nothing in it"),
+        (["experiment", "twice.csv:kind", "--splits", "1", *FAST], "set 'twice': 78% of the test rows are among the"),
+    ],
+)
+def test_every_command_says_a_warning_once_in_a_sentence(args, words):
+    table = FRAME.assign(void=np.nan, kind=Y)
+    table.to_csv("void.csv", index=False)
+    pd.concat([table[["size", "kind"]]] * 2).to_csv("twice.csv", index=False)
+    result = CliRunner().invoke(main, args)
+    assert result.exit_code == 0, result.output
+    first, *others = result.stderr.splitlines()
+    assert first.startswith("warning: ")
+    assert words in first
+    assert not any("arning" in line for line in others)
+
+
+class ForProgrammers(UserWarning):
+    """As scikit-learn's ConvergenceWarning."""
+
+
+def test_warnings_are_said_at_once_and_only_those_for_users(capsys):
+    with warnings_as_sentences():
+        for message, category in (
+            ("one", UserWarning),
+            ("one", UserWarning),
+            ("two", UserWarning),
+            ("3", ForProgrammers),
+        ):
+            warnings.warn(message, category, stacklevel=1)
+        assert capsys.readouterr().err == "warning: one\nwarning: two\n"
+
+
+def test_a_warning_stands_above_a_progress_bar(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with warnings_as_sentences(), progress("reading", 2.0, wanted=True) as advance:
+        advance(1.0, 100)
+        warnings.warn("one", UserWarning, stacklevel=1)
+    assert re.search(r"\r *\r(\x1b\[33m)?warning: one", capsys.readouterr().err)

@@ -26,7 +26,7 @@ def test_lines_at_the_start_each_half_minute_and_at_the_end(capsys):
     tell_of(PLACES, 10)
     assert capsys.readouterr() == (
         "",
-        "Running 10 cells\n"
+        "Cells to run: 10\n"
         "36 s: a, n = 20, NUTS: 4 of 10 cells; about 54 s left\n"
         "72 s: a, n = 20, NUTS: 8 of 10 cells; about 18 s left\n"
         "90 s: 10 of 10 cells have run\n",
@@ -36,7 +36,7 @@ def test_lines_at_the_start_each_half_minute_and_at_the_end(capsys):
 def test_what_has_run_before_is_not_told_again(capsys):
     tell_of(PLACES[:3], 10, seconds=1.0)
     assert capsys.readouterr().err == (
-        "Running 3 cells of 10; the others have run before\n3 s: 3 of 3 cells have run\n"
+        "Cells to run: 3 of 10; the others have run before\n3 s: 3 of 3 cells have run\n"
     )
     tell_of([], 10)
     assert capsys.readouterr().err == ""
