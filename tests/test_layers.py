@@ -32,7 +32,7 @@ WINGS = {
 """Each with the others that it may import from."""
 
 LINES = {
-    "studies": 7060, "tables": 10540, "inspection": 3290, "learned": 3740, "recognition": 2640, "core": 15240,
+    "studies": 7110, "tables": 10580, "inspection": 3290, "learned": 3740, "recognition": 2640, "core": 15240,
     "compute": 5870,
 }  # fmt: skip
 """The most lines of each wing."""

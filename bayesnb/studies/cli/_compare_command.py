@@ -124,26 +124,32 @@ def compare(
       bayesnb compare patients.csv --target outcome --sizes 20,50,100 --no-nuts
       bayesnb compare wine --rivals
     """
-    from bayesnb.tables.files.sources._places import BUILT_IN, require_data
+    from bayesnb.studies.comparison._asked import check_sizes
+    from bayesnb.studies.comparison._methods import NAIVE_BAYES, RIVALS, check_methods
+    from bayesnb.tables.files.sources._places import BUILT_IN, require_column, require_data
+    from bayesnb.tables.frames._values import READING
 
     require_data(data)
+    declared = READING.declare(reading)
+    if target is not None:
+        require_column(data, target, declared.sep)
+    check_sizes(sizes)
+    chosen = (NAIVE_BAYES if methods is None else methods) + tuple(name for name in RIVALS if rivals)
+    check_methods(chosen)
     import numpy as np
     from rich.padding import Padding
 
     from bayesnb.compute.arrays._user_warnings import warn
     from bayesnb.tables.files._description import make_table
     from bayesnb.tables.files.sources._paths import open_data
-    from bayesnb.tables.frames._values import READING
 
     screen, notes = console(), console(stderr=True)
-    if data not in BUILT_IN and Path(data).is_file() and Path(data).stat().st_size > limits.LARGE_FILE_BYTES:
-        notes.print(f"Reading {data} ...", markup=False)
-    table = make_table(open_data(data, READING.declare(reading)), target, dict(overrides))
+    say_reading(notes, data)
+    table = make_table(open_data(data, declared), target, dict(overrides))
 
     from bayesnb.core.results._pseudo_rows import require_categories
     from bayesnb.studies.comparison._data_sets import DataSet
     from bayesnb.studies.comparison._designs import default_repeats
-    from bayesnb.studies.comparison._methods import NAIVE_BAYES, RIVALS
     from bayesnb.studies.comparison._metrics import METRICS
     from bayesnb.studies.report._comparison import plan_comparison
     from bayesnb.studies.report._console import print_data, print_results
@@ -151,7 +157,6 @@ def compare(
     from bayesnb.studies.report._run_study import open_study
     from bayesnb.studies.report._summary import summarise, summarise_data
 
-    chosen = (NAIVE_BAYES if methods is None else methods) + tuple(name for name in RIVALS if rivals)
     repeats = default_repeats(len(table.y)) if repeats is None else repeats
     rows = DataSet(table.name, table, None, table.X, np.arange(len(table.y)), seed=seed)
     if robustness:
@@ -177,6 +182,12 @@ def compare(
     if findings.result.stopped is not None:
         notes.print(f"bayesnb: {summary['sentences']['stopped']}", markup=False, soft_wrap=True)
         sys.exit(130 if findings.result.stopped == "interrupted" else 2)
+
+
+def say_reading(notes: Console, data: str) -> None:
+    """Say that a file is read, if that takes more than a second."""
+    if Path(data).is_file() and Path(data).stat().st_size > limits.LARGE_FILE_BYTES:
+        notes.print(f"Reading {data} ...", markup=False)
 
 
 def _find(notes: Console, plan: Plan, journal: Journal, nuts: bool | None, *, robust: bool) -> Findings:

@@ -7,7 +7,14 @@ from typing import Any
 
 import click
 
-from bayesnb.studies.cli._compare_command import console, ends_like_ctrl_c, goes_on, parse_parts, parse_sizes
+from bayesnb.studies.cli._compare_command import (
+    console,
+    ends_like_ctrl_c,
+    goes_on,
+    parse_parts,
+    parse_sizes,
+    say_reading,
+)
 from bayesnb.studies.cli._options import load_program, reading_options, report_errors, seed_option
 
 
@@ -91,33 +98,43 @@ def experiment(
       bayesnb experiment adult.csv:income bank.csv:y --sizes 16,64,256 --out runs/paper
       bayesnb experiment iris --methods 'full Bayes,tempered' --metrics accuracy --reference 'full Bayes'
     """
-    from bayesnb.studies.report._run_study import experiment as run
-    from bayesnb.studies.report._study_page import write_study
-    from bayesnb.tables.frames._series import DataError, closest
+    from bayesnb.studies.comparison._asked import check_groups, check_metrics, check_sizes, names_of
+    from bayesnb.studies.comparison._methods import COMPARED, require_method
+    from bayesnb.tables.files.sources._places import BUILT_IN, require_column, require_data, split_target
+    from bayesnb.tables.frames._values import READING, DataError, closest
 
-    screen, notes = console(), console(stderr=True)
+    declared, sets = READING.declare(reading), dict(zip(names_of(data), map(split_target, data), strict=True))
+    check_groups([name for name, _ in groups], [*sets])
+    for name, (file, target) in sets.items():
+        require_data(file)
+        for column in filter(None, [target, dict(groups).get(name)]):
+            require_column(file, column, declared.sep)
+    check_metrics(metrics)
+    check_sizes(sizes)
+    for method in methods:
+        require_method(method)
     chosen = [*methods, *map(load_program, places)]
-    first = reference or methods[0]
     names = [*methods, *(str(getattr(program, "__name__", "")) for program in chosen[len(methods) :])]
+    if not names:
+        raise DataError(f"no method is given: name some of {', '.join(COMPARED)}")
+    first = reference or names[0]
     if first not in names:
         raise DataError(f"the reference '{first}' is none of the methods {', '.join(names)}{closest(first, names)}")
-    design = "resplit" if resplit else "crossed"
+
+    from bayesnb.studies.report._run_study import experiment as run
+    from bayesnb.studies.report._study_page import write_study
+    from bayesnb.tables.files.sources._paths import open_data
+
+    screen, notes = console(), console(stderr=True)
+    for file, target in sets.values():
+        if target is None and file not in BUILT_IN:
+            last = open_data(file, declared).names[-1]
+            screen.print(f"'{file}' has no :COLUMN, so its last, '{last}', is the target", markup=False, soft_wrap=True)
+        say_reading(notes, file)
     try:
         with ends_like_ctrl_c():
-            study = run(
-                list(data),
-                chosen,
-                sizes,
-                splits,
-                metrics,
-                seed,
-                dict(groups),
-                timeout,
-                out,
-                design=design,
-                s=s,
-                **reading,
-            )
+            how: Any = {"design": "resplit" if resplit else "crossed", "s": s, **reading}
+            study = run([*data], chosen, sizes, splits, metrics, seed, dict(groups), timeout, out, **how)
             written = write_study(study, out, first, rope)
     except KeyboardInterrupt:
         goes_on(notes, out)

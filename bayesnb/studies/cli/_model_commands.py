@@ -75,26 +75,26 @@ def fit(
       bayesnb fit mails.csv --as message=words --save mails.model
       bayesnb fit wine --method averaged --save wine.model
     """
-    from bayesnb.tables.files.sources._places import BUILT_IN, require_data
+    from bayesnb.tables.files.sources._places import BUILT_IN, require_column, require_data
+    from bayesnb.tables.frames._values import READING
 
     require_data(data)
+    declared = READING.declare(reading)
+    if target is not None:
+        require_column(data, target, declared.sep)
     path = path or Path(f"{Path(data).resolve().name.partition('.')[0] or 'model'}.bnb")
+    _require_writable(path, data)
     from bayesnb.compute.arrays._user_warnings import warn
     from bayesnb.core.storage._results import save
     from bayesnb.tables.files._description import describe
     from bayesnb.tables.files._fit_table import fit_described
     from bayesnb.tables.files._progress import progress
     from bayesnb.tables.files.sources._paths import open_data
-    from bayesnb.tables.frames._series import DataError
-    from bayesnb.tables.frames._values import READING
     from bayesnb.tables.sklearn._settings import Parameters, require
 
     require(Parameters(method=method, smoothing=smoothing))
-    _require_writable(path, data)
-    if not path.absolute().parent.is_dir():
-        raise DataError(f"the model cannot be saved as '{path}': there is no folder '{path.absolute().parent}'")
     with progress(f"describing '{data}'", 1.0, wanted=True) as advance:
-        description = describe(open_data(data, READING.declare(reading)), target, dict(overrides), advance)
+        description = describe(open_data(data, declared), target, dict(overrides), advance)
     if target is None and data not in BUILT_IN:
         click.echo(f"No --target is given, so the last column, '{description.target.name}', is the target")
     _print_description(description)
@@ -166,11 +166,11 @@ def predict(
 
     require_path(model)
     require_data(data)
+    if out is not None:
+        _require_writable(out, data, model)
     from bayesnb.tables.files._predictions import predict_table
     from bayesnb.tables.frames._series import label
 
-    if out is not None:
-        _require_writable(out, data, model)
     classifier = _load(model)
     labels = {label(value): value for value in classifier.classes_.tolist()}
     table = None if costs is None else _costs(costs, labels)
@@ -271,7 +271,7 @@ def _load(path: str) -> NaiveBayesClassifier:
 def _require_writable(path: Path, *given: str) -> None:
     """Raise DataError if the path is also one of ``given``, is not a regular file, or is not writable."""
     from bayesnb.core.storage._whole_file import require_file
-    from bayesnb.tables.frames._series import DataError
+    from bayesnb.tables.frames._values import DataError
 
     if any(_same(path, Path(one)) for one in given):
         raise DataError(f"'{path}' is already used by this command and would be overwritten: give another name")
@@ -280,7 +280,9 @@ def _require_writable(path: Path, *given: str) -> None:
     except OSError as error:
         raise DataError(f"'{path}' cannot be written: {error.strerror or error}") from error
     folder = Path(os.path.realpath(path)).parent
-    if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
+    if not folder.is_dir():
+        raise DataError(f"'{path}' cannot be written: there is no folder '{folder}'")
+    if not os.access(folder, os.W_OK | os.X_OK):
         raise DataError(f"'{path}' cannot be written: there is no permission to write to '{folder}'")
 
 

@@ -139,7 +139,7 @@ def load_program(place: str) -> Callable[..., Any]:
     Raises:
         DataError: if there is no such file or function, the file fails, or several functions may be meant.
     """
-    from bayesnb.tables.frames._series import DataError, closest
+    from bayesnb.tables.frames._values import DataError, closest
 
     file, colon, name = place.rpartition(":")
     if not colon or Path(place).is_file():
@@ -168,7 +168,7 @@ def load_program(place: str) -> Callable[..., Any]:
 
 def _run(path: Path, module: str) -> dict[str, Any]:
     """What the file defines; the files beside it can be imported, as by `python FILE`."""
-    from bayesnb.tables.frames._series import DataError
+    from bayesnb.tables.frames._values import DataError
 
     sys.path.insert(0, str(path.resolve().parent))
     try:

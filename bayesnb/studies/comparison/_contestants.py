@@ -20,6 +20,7 @@ from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.rows._arguments import is_number
 from bayesnb.inspection.sensitivity._decide_set import decide_set
 from bayesnb.studies.comparison._data_sets import DataSet, bayes_model
+from bayesnb.studies.comparison._method_fits import FIT_OF
 from bayesnb.studies.comparison._methods import COMPARED, RIVALS, require_method
 from bayesnb.studies.comparison._own_program import recognise_set
 from bayesnb.tables.frames._series import Array, DataError, closest, listing
@@ -75,7 +76,7 @@ class Contestant:
         placed, model = known or self.place(data)
         X, y = placed.rows(train)
         if isinstance(self.given, str):
-            fit = COMPARED[self.given].fit(placed, X, y)
+            fit = FIT_OF[self.given](placed, X, y)
         else:
             seeded = {"seed": seed} if "seed" in inspect.signature(self.given).parameters else {}
             fit = self.given(model, X, y, **{**seeded, **self.settings})

@@ -19,9 +19,10 @@ from sklearn.utils import _safe_indexing as take
 from bayesnb.compute.arrays._cells import is_sparse
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.rows._checks import check_shapes, num_parts
+from bayesnb.studies.comparison._asked import check_groups, names_of
 from bayesnb.tables.files._description import Description, Table, describe, read_table
 from bayesnb.tables.files.sources._paths import as_pandas, of_frame, open_data
-from bayesnb.tables.files.sources._places import BUILT_IN
+from bayesnb.tables.files.sources._places import split_target
 from bayesnb.tables.files.sources._source import Source
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import Array, DataError, as_frame, closest
@@ -121,7 +122,7 @@ def read_sets(
     if isinstance(given, str):
         given = [given]
     if isinstance(given, Sequence) and all(isinstance(one, str) for one in given):
-        given = {Path(one.split(":")[0]).stem: one for one in given}
+        given = dict(zip(names_of(given), given, strict=True))
     if not isinstance(given, Mapping) or not given:
         raise DataError(
             "sets must be a dict such as {'iris': (X, y), 'adult': 'adult.csv:income'}, or a list of files, got "
@@ -132,9 +133,7 @@ def read_sets(
             f"groups must be a dict by set, such as {{'{next(iter(given))}': patients}}, got {type(groups).__name__}"
         )
     groups = {} if groups is None else groups
-    others = [name for name in groups if name not in given]
-    if others:
-        raise DataError(f"groups are by set, and there is no set '{others[0]}'{closest(others[0], given)}")
+    check_groups([*groups], [*given])
     declared = READING.declare(reading or {})
     return [_read_set(str(name), one, seed, groups.get(name), declared) for name, one in given.items()]
 
@@ -194,12 +193,9 @@ def _checked_groups(name: str, given: Any, y: Array) -> Array | None:
 
 def _of_file(name: str, given: str, seed: int, group: Any, reading: Reading) -> DataSet:
     """A file, with the column of classes after a colon, or a set of scikit-learn."""
-    data, colon, target = given, "", ""
-    if given not in BUILT_IN and not Path(given).exists():
-        data, colon, target = given.rpartition(":")
-        data = data if colon else given
+    data, target = split_target(given)
     source, column = open_data(data, reading), [group] if isinstance(group, str) else []
-    found = describe(source, target if colon else None, dict.fromkeys(column, "skip"))
+    found = describe(source, target, dict.fromkeys(column, "skip"))
     rows = _as_others_take(source, found, column).drop(columns=found.target.name)
     table, group = read_table(found), rows.pop(group) if column else group
     group = _checked_groups(name, group, table.y)

@@ -5,7 +5,6 @@ Everything follows from the labels, the seed and the number of the split; more s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -190,18 +189,6 @@ def _by_groups(name: str, groups: Array, y: Array, splits: int, seed: int, *, sa
         found.append(Split(train, np.flatnonzero(np.isin(group, held))))
     pool = min(len(split.train) for split in found)
     return [Split(split.train[:pool], split.test) for split in found]
-
-
-def check_sizes(sizes: Any) -> Sequence[int] | None:
-    """The sizes; DataError unless they are whole numbers from 2."""
-    if sizes is None:
-        return None
-    found = [sizes] if isinstance(sizes, int | np.integer) else list(sizes)
-    if not found or not all(isinstance(size, int | np.integer) and not isinstance(size, bool) for size in found):
-        raise DataError(f"sizes must be whole numbers of training rows such as [16, 32, 64], got {sizes!r}")
-    if min(found) < 2:
-        raise DataError(f"a training size of {min(found)} is too small; the smallest is 2")
-    return [int(size) for size in found]
 
 
 def num_test_rows(num_rows: int) -> int:

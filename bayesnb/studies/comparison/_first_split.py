@@ -20,7 +20,7 @@ from bayesnb.inspection.sensitivity._decide_set import decide_set
 from bayesnb.inspection.sensitivity._robustness import robustness
 from bayesnb.studies.comparison._data_sets import DataSet
 from bayesnb.studies.comparison._designs import Split
-from bayesnb.studies.comparison._methods import fit_learned_prior
+from bayesnb.studies.comparison._method_fits import fit_learned_prior
 from bayesnb.studies.comparison._metrics import set_scores
 
 

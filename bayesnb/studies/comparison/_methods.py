@@ -1,27 +1,12 @@
-"""The table of methods: names, priors, meanings, styles in plots, and fits."""
+"""The table of methods: names, priors, meanings and styles in plots; to look a name up takes no JAX."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from bayesnb.compute.arrays._placement import Array
-from bayesnb.core.fits._averaged import fit_averaged
-from bayesnb.core.fits._closed_form import fit_map, fit_mle, fit_posterior
-from bayesnb.core.fits._empirical import EmpiricalPosterior, fit_empirical
-from bayesnb.core.model._naive_bayes import NaiveBayes
-from bayesnb.core.results._classifier import Posterior
-from bayesnb.inspection._num_parameters import num_values
-from bayesnb.learned.validation._temper import temper_fitted
-from bayesnb.tables.frames._schema import Schema
-from bayesnb.tables.frames._series import DataError, closest
-from bayesnb.tables.sklearn._settings import Parameters, learn, plan
-
-if TYPE_CHECKING:
-    from bayesnb.studies.comparison._data_sets import DataSet
+from bayesnb.tables.frames._values import DataError, closest
 
 REFERENCE = "full Bayes"
 """The method that all others are compared with."""
@@ -55,13 +40,11 @@ class Method:
     Attributes:
         prior: Its prior for counts and classes, in short; see `PRIOR_MEANINGS`.
         meaning: What it predicts with.
-        fit: Its fit to rows X, y of a ``DataSet``, which has the models.
         style: Its style in plots; None if plots leave it out, since more lines would overlap.
     """
 
     prior: str
     meaning: str
-    fit: Callable[[Any, Any, Array], Any]
     style: Style | None = None
 
     def full_prior(self, numeric: bool) -> str:
@@ -69,47 +52,20 @@ class Method:
         return f"{self.prior}, NIG" if numeric and self.prior in CONJUGATE else self.prior
 
 
-def fit_learned_prior(model: NaiveBayes, X: Any, y: Array) -> EmpiricalPosterior:
-    """The fit under the learned prior, without warnings: a table of many runs has no place for them."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return fit_empirical(model, X, y)
-
-
-def fit_default(data: DataSet, X: Any, y: Array) -> Posterior:
-    """What the estimator fits: the posterior with learned powers, of numbers one for each of three views."""
-    if data.model is not None:
-        return fit_posterior(data.model, X, y)
-    schema, classes = Schema(data.table.columns), data.table.classes
-    planned = plan(Parameters(), schema, classes, num_rows=len(y))
-    return learn(fit_posterior(planned.model, X, y), planned, (X, y, None))[0]
-
-
-def _fit_rival(name: str, data: DataSet, X: Any, y: Array) -> Any:
-    from bayesnb.studies.comparison._rivals import fit_rival  # scikit-learn takes a second to import
-
-    families = data.bayes.families
-    numbers = [block for block, family in families.items() if num_values(family, X[block].shape[1]) is None]
-    return fit_rival(name, X, y, numbers, num_classes=data.num_classes, seed=data.seed)
-
-
 COMPARED = {
     "MLE": Method(
         prior="none",
         meaning="the parameters under which the training rows are most probable",
-        fit=lambda data, X, y: fit_mle(data.bayes, X, y),
         style=Style(7, "....", {"color": "#555555", "marker": "s", "linestyle": ":", "markersize": 5}),
     ),
     "MAP": Method(
         prior="Laplace 1",
         meaning="the most probable parameters given the training rows",
-        fit=lambda data, X, y: fit_map(data.laplace, X, y),
         style=Style(6, "////", {"color": "#D55E00", "marker": "^", "linestyle": "--", "markersize": 5}),
     ),
     REFERENCE: Method(
         prior="Dirichlet 1",
         meaning="the average over all parameters under the exact posterior",
-        fit=lambda data, X, y: fit_posterior(data.bayes, X, y),
         style=Style(
             1, "", {"color": "#0072B2", "marker": "o", "linestyle": "-", "markersize": 8, "markerfacecolor": "white"}
         ),
@@ -117,41 +73,34 @@ COMPARED = {
     "learned prior": Method(
         prior="learned",
         meaning="full Bayes under a prior learned column by column: it describes rows better, not always classes",
-        fit=lambda data, X, y: fit_learned_prior(data.bayes, X, y),
     ),
     "averaged": Method(
         prior="Dirichlet 1",
         meaning="the exact average over all subsets of columns that may depend on the class",
-        fit=lambda data, X, y: fit_averaged(data.bayes, X, y),
     ),
     "tempered": Method(
         prior="Dirichlet 1",
         meaning="full Bayes with one power on all columns' likelihoods, learned from exact leave-one-out predictions",
-        fit=lambda data, X, y: temper_fitted(fit_posterior(data.bayes, X, y), X, y, per_feature=False)[0],
         style=Style(4, "----", {"color": "#009E73", "marker": "D", "linestyle": "-.", "markersize": 5}),
     ),
     "feature weights": Method(
         prior="Dirichlet 1",
         meaning="the same with a power for each column",
-        fit=lambda data, X, y: temper_fitted(fit_posterior(data.bayes, X, y), X, y, per_feature=True)[0],
         style=Style(5, "\\\\\\\\", {"color": "#CC79A7", "marker": "v", "linestyle": (0, (8, 2)), "markersize": 6}),
     ),
     "default": Method(
         prior="Dirichlet 1",
         meaning="what NaiveBayesClassifier() fits: learned weights, numbers seen in three ways, and dependence",
-        fit=fit_default,
         style=Style(8, "++", {"color": "#000000", "marker": "*", "linestyle": (0, (4, 1)), "markersize": 8}),
     ),
     "logistic regression": Method(
         prior="L2, C = 1",
         meaning="scikit-learn's, with one-hot categories and standardised numbers",
-        fit=partial(_fit_rival, "logistic regression"),
         style=Style(3, "||||", {"color": "#56B4E9", "marker": "X", "linestyle": (0, (2, 1)), "markersize": 6}),
     ),
     "random forest": Method(
         prior="none",
         meaning="300 trees",
-        fit=partial(_fit_rival, "random forest"),
         style=Style(
             2, "xxxx", {"color": "#E69F00", "marker": "P", "linestyle": (0, (6, 1, 1, 1, 1, 1)), "markersize": 6}
         ),

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayesnb.compute.arrays._placement import Array
+from bayesnb.tables.frames._values import Array
 
 
 class Metric(NamedTuple):

@@ -9,9 +9,10 @@ from functools import cached_property
 import numpy as np
 
 from bayesnb.compute.arrays import _limits as limits
+from bayesnb.studies.comparison._asked import check_sizes
 from bayesnb.studies.comparison._contestants import read_methods
 from bayesnb.studies.comparison._data_sets import DataSet
-from bayesnb.studies.comparison._designs import CROSSED, Split, check_sizes, growing_sizes, make_design, num_test_rows
+from bayesnb.studies.comparison._designs import CROSSED, Split, growing_sizes, make_design, num_test_rows
 from bayesnb.studies.comparison._differences import difference_of
 from bayesnb.studies.comparison._journal import Journal
 from bayesnb.studies.comparison._methods import COMPARED, CURES, NAIVE_BAYES, REFERENCE, check_methods

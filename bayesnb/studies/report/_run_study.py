@@ -19,11 +19,12 @@ from bayesnb import __version__
 from bayesnb.compute.arrays._user_warnings import warn
 from bayesnb.core.results._bounds import check_question
 from bayesnb.core.rows._arguments import check_counts, is_number
+from bayesnb.studies.comparison._asked import check_metrics, check_sizes
 from bayesnb.studies.comparison._contestants import read_methods
 from bayesnb.studies.comparison._data_sets import DataSet, read_sets
-from bayesnb.studies.comparison._designs import CROSSED, RESPLIT, Design, Forward, check_sizes, make_design
+from bayesnb.studies.comparison._designs import CROSSED, RESPLIT, Design, Forward, make_design
 from bayesnb.studies.comparison._journal import Journal, open_journal, read_study
-from bayesnb.studies.comparison._metrics import SET_METRICS, STUDY_METRICS
+from bayesnb.studies.comparison._metrics import SET_METRICS
 from bayesnb.studies.comparison._run import Plan, run
 from bayesnb.studies.comparison._scored_cells import Place
 from bayesnb.studies.comparison._telling import telling
@@ -84,7 +85,7 @@ def experiment(
         >>> study.scores("log_loss", size=16).round(2).to_dict("index")
         {'wine': {'MLE': 4.64, 'full Bayes': 0.31}}
     """
-    metrics = _check_metrics(metrics)
+    metrics = check_metrics(metrics)
     check_question(None, s)
     if not isinstance(splits, Forward):
         check_counts(splits=splits)
@@ -200,18 +201,6 @@ def _merge_designs(name: str, a: Design, b: Design) -> Design:
     if a.name != b.name or not same:
         raise DataError(f"the studies split set '{name}' in other ways: give the same rows, seed, splits and groups")
     return replace(a, sizes=tuple(sorted({*a.sizes, *b.sizes})))
-
-
-def _check_metrics(given: Any) -> tuple[str, ...]:
-    metrics = (given,) if isinstance(given, str) else tuple(given)
-    odd = [name for name in metrics if name not in STUDY_METRICS]
-    if not metrics:
-        raise DataError(f"a study needs at least one metric of {', '.join(STUDY_METRICS)}")
-    if odd:
-        raise DataError(
-            f"there is no metric '{odd[0]}' among {', '.join(STUDY_METRICS)}{closest(str(odd[0]), STUDY_METRICS)}"
-        )
-    return metrics
 
 
 def _warn_of_twins(data: DataSet, design: Design) -> None:

@@ -21,7 +21,8 @@ from bayesnb.core.families import Family
 from bayesnb.core.rows._part import ODD, lowest_hashes
 from bayesnb.tables.files._class_counts import ClassCounts
 from bayesnb.tables.files._progress import logger
-from bayesnb.tables.files.sources._source import RowBatch, Source, read_ahead, require_columns, row_batch
+from bayesnb.tables.files.sources._places import require_columns
+from bayesnb.tables.files.sources._source import RowBatch, Source, read_ahead, row_batch
 from bayesnb.tables.frames._choices import choose_kinds
 from bayesnb.tables.frames._columns import SKIP
 from bayesnb.tables.frames._series import Array, DataError, as_series, numbers, sort_of

@@ -60,6 +60,16 @@ def test_groups_and_timeout_are_those_of_the_function(place):
     assert_allclose(own.frame()["value"], study.frame()["value"], rtol=1e-12)
 
 
+def test_the_column_that_is_taken_without_one_is_named():
+    result = run("good.csv", "iris", "iris:class", "--methods", "MLE", "--sizes", "10", "--splits", "2")
+    assert result.exit_code == 2
+    assert "'iris' and 'iris:class' would both be set 'iris'" in result.stderr
+    result = run("good.csv", "iris", "--methods", "MLE", "--sizes", "10", "--splits", "2")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("'good.csv' has no :COLUMN, so its last, 'label', is the target\n")
+    assert "'iris'" not in result.stdout
+
+
 @pytest.mark.slow
 def test_sets_of_classes_are_scored_where_asked(place):
     rows = [f"{'xyz'[i % 3]},{'uv'[i * 7 % 5 % 2]},{'ab'[i % 5 < 2]}" for i in range(80)]

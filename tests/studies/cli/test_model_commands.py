@@ -184,7 +184,7 @@ def test_parts_without_dependence_have_intervals():
     ("args", "words"),
     [
         (["fit", "nowhere.csv", "--save", "m"], "there is no file 'nowhere.csv'"),
-        (["fit", "good.csv", "--save", "no/m"], "there is no folder"),
+        (["fit", "good.csv", "--save", "no/m"], "'no/m' cannot be written: there is no folder"),
         (["fit", "good.csv", "--save", "m", "--target", "lable"], "did you mean 'label'"),
         (["fit", "good.csv", "--save", "m", "--method", "mpa"], "did you mean 'map'?"),
         (["fit", "good.csv", "--save", "m", "--method", "tempered"], "tempering is an argument"),
@@ -235,17 +235,45 @@ def test_every_mistake_is_one_sentence_and_status_2(place, args, words):
     assert sorted(path.name for path in place.iterdir()) == files  # nothing half-written
 
 
-@pytest.mark.parametrize("args", [["fit", "no.csv"], ["compare", "no.csv"], ["predict", "no.model", "no.csv"]])
+EARLY = {
+    "fit no.csv": "there is no file 'no.csv'",
+    "fit good.csv --target lable": "'good.csv' has no column 'lable'; did you mean 'label'?",
+    "fit good.csv --save no/m": "'no/m' cannot be written: there is no folder",
+    "fit good.csv --sep ab": "sep, decimal and thousands must be",
+    "compare no.csv": "there is no file 'no.csv'",
+    "compare good.csv --target lable": "'good.csv' has no column 'lable'; did you mean 'label'?",
+    "compare good.csv --methods fit_mle,MAP": "here it is called 'MLE'",
+    "compare good.csv --sizes 1": "a training size of 1 is too small",
+    "predict no.model no.csv": "'no.model' cannot be read: No such file",
+    "predict good.csv good.csv --out no/x.csv": "'no/x.csv' cannot be written: there is no folder",
+    "experiment iris no.csv:label": "there is no file 'no.csv'",
+    "experiment good.csv:lable": "'good.csv' has no column 'lable'; did you mean 'label'?",
+    "experiment good.csv iris good.csv:flag": "'good.csv' and 'good.csv:flag' would both be set 'good'",
+    "experiment good.csv --groups god=flag": "there is no set 'god'; did you mean 'good'?",
+    "experiment good.csv --groups good=flg": "'good.csv' has no column 'flg'; did you mean 'flag'?",
+    "experiment iris --methods ,": "no method is given: name some of MLE, MAP",
+    "experiment iris --methods MPA": "there is no method 'MPA'",
+    "experiment iris --metrics acuracy": "did you mean 'accuracy'?",
+    "experiment iris --reference MPA": "the reference 'MPA' is none of the methods MLE, MAP",
+    "experiment iris --sizes 1": "a training size of 1 is too small",
+    "experiment iris --model no.py": "there is no model file 'no.py'",
+    "experiment iris --decimal .. ": "sep, decimal and thousands must be",
+}
+
+
 @pytest.mark.usefixtures("place")
-def test_a_wrong_name_is_refused_before_jax_and_pandas_are_loaded(args):
-    program = (
-        "import sys\nfrom bayesnb.studies.cli import main\n"
-        f"try: main({args})\n"
-        "except SystemExit as stop: print(stop.code, {'jax', 'pandas', 'numpyro'} & {*sys.modules})"
-    )
+def test_a_wrong_name_is_refused_before_jax_and_pandas_are_loaded():
+    program = f"""
+import sys
+from bayesnb.studies.cli import main
+for args in {[*EARLY]}:
+    try: main(args.split())
+    except SystemExit as stop: print(stop.code, {{'jax', 'pandas', 'numpyro', 'pyarrow'}} & {{*sys.modules}})
+"""
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert found.stdout == "2 set()\n"
-    assert "no." in found.stderr
+    assert found.stdout.splitlines() == ["2 set()"] * len(EARLY)
+    for line, words in zip(found.stderr.splitlines(), EARLY.values(), strict=True):
+        assert words in line
 
 
 def test_without_a_name_the_model_has_that_of_the_data(place):

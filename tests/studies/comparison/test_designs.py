@@ -6,7 +6,6 @@ from numpy.testing import assert_array_equal
 
 import bayesnb as nb
 from bayesnb.studies.comparison._designs import (
-    check_sizes,
     default_repeats,
     growing_sizes,
     half_octaves,
@@ -126,9 +125,6 @@ def test_half_octaves():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: check_sizes([]), "whole numbers of training rows"),
-        (lambda: check_sizes([1.5]), "whole numbers of training rows"),
-        (lambda: check_sizes([1]), "the smallest is 2"),
         (lambda: make_design("s", "crossed", Y, 3, 0, [141]), "has 140 rows to train on .* fewer than the size 141"),
         (lambda: make_design("s", "crossed", Y, 3, 0, None, np.arange(200) % 2), "has 2 groups, too few"),
         (lambda: make_design("s", "crossed", Y, nb.forward(3, test_rows=70), 0), "too few for 3 test parts of 70"),

@@ -1,7 +1,5 @@
 """The splits, the comparison on them, and comparisons that take long."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +10,7 @@ from sklearn.datasets import load_wine
 import bayesnb as nb
 from bayesnb.core.fits._closed_form import fit_posterior
 from bayesnb.studies.comparison._data_sets import bayes_model
-from bayesnb.studies.comparison._methods import COMPARED
+from bayesnb.studies.comparison._method_fits import FIT_OF
 from bayesnb.studies.comparison._metrics import log_loss
 from bayesnb.studies.report._summary import _say_where_it_stopped
 from bayesnb.tables.files._description import make_table
@@ -160,7 +158,7 @@ def test_a_method_that_fails_ends_it_with_the_reason(monkeypatch):
     def fail(*_):
         raise ValueError("no answer")
 
-    monkeypatch.setitem(COMPARED, "averaged", replace(COMPARED["averaged"], fit=fail))
+    monkeypatch.setitem(FIT_OF, "averaged", fail)
     with pytest.raises(DataError, match="ValueError: no answer"):
         compared(synthetic("b", rows=40), (5,), 2, methods=(*QUICK, "averaged"))
 

@@ -12,7 +12,7 @@ from bayesnb.compute.arrays import _limits as limits
 from bayesnb.core.families._views import shares
 from bayesnb.core.rows._sufficient_statistics import from_host
 from bayesnb.learned.validation._temper import temper_fitted
-from bayesnb.studies.comparison._methods import COMPARED
+from bayesnb.studies.comparison._method_fits import FIT_OF
 from bayesnb.tables.files._description import make_table
 from bayesnb.tables.files.sources._paths import open_data
 from tests import cases
@@ -117,7 +117,7 @@ def test_the_estimator_files_and_comparisons_ask_one_rule(monkeypatch, tmp_path)
     for most, size in ((limits.MOST_PRODUCTS, 6), (1, 1)):
         monkeypatch.setattr(limits, "MOST_PRODUCTS", most)
         estimator, file = nb.NaiveBayesClassifier().fit(FRAME, Y), nb.fit_file(str(path), "label", progress_bar=False)
-        compared = COMPARED["default"].fit(data_of(table), table.X, table.y)
+        compared = FIT_OF["default"](data_of(table), table.X, table.y)
         found = [np.asarray(one.powers["numeric"]) for one in (estimator.fit_, file.fit_, compared)]
         assert found[0].shape == (size,)
         assert_allclose(found[1:], [found[0]] * 2, rtol=1e-6)

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from bayesnb.core.rows._labelled_rows import Specification
+from bayesnb.tables.files.sources._places import require_columns
 from bayesnb.tables.files.sources._source import (
     RowBatch,
     RowBlock,
@@ -21,7 +22,6 @@ from bayesnb.tables.files.sources._source import (
     at,
     at_row,
     read_ahead,
-    require_columns,
 )
 from bayesnb.tables.frames._series import Array, as_series, numbers, plain_text
 from bayesnb.tables.frames._texts import NUMBER, factorise, is_text, match

@@ -6,7 +6,6 @@ import csv
 import re
 import warnings
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -21,7 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayesnb.core.rows._model_statistics import ModelStatistics
-from bayesnb.tables.frames._series import Array, DataError, Frame, as_series, closest, listing, plain_text, round_floats
+from bayesnb.tables.files.sources._places import require_columns
+from bayesnb.tables.frames._series import Array, DataError, Frame, as_series, plain_text, round_floats
 from bayesnb.tables.frames._texts import is_text, without
 from bayesnb.tables.frames._values import READING, Reading
 
@@ -160,15 +160,6 @@ def require_kind(path: object, head: bytes, wanted: str) -> None:
     kind = next((kind for kind, (sign, _) in KINDS.items() if re.match(sign, head, re.DOTALL)), f"a {wanted} file")
     if kind != f"a {wanted} file":
         raise DataError(f"'{path}' is {kind}, expected {wanted}: {KINDS[kind][1]}")
-
-
-def require_columns(place: str, found: Sequence[str], names: Sequence[str]) -> None:
-    """Raise DataError unless each of the names is that of one column among those ``found``."""
-    times = Counter(found)
-    odd = next((name for name in names if times[name] != 1), None)
-    if odd is not None:
-        has = f"{times[odd]} columns" if times[odd] else "no column"
-        raise DataError(f"{place} has {has} '{odd}'{closest(odd, found) or f'; its columns are {listing(found)}'}")
 
 
 class RowBlock(NamedTuple):
