@@ -105,8 +105,8 @@ def compare(
 
     The methods are the plug-in estimates MLE and MAP; the exact posterior (full Bayes); full Bayes with a prior learned
     from the rows; its average over subsets of columns; its predictions tempered by one power, or by one for each
-    column; and the default of NaiveBayesClassifier, which sees numbers in three ways, learns a power of each, and
-    averages with models in which columns depend on each other.
+    column; and the default of NaiveBayesClassifier, which sees numbers in three ways, learns a power of each, flags
+    missing cells where that helps, and averages with models in which columns depend on each other.
 
     DATA is a CSV file with a header line (missing cells: empty, NA, nan, ? and more), a Parquet file, or one of iris,
     wine, breast_cancer, digits. Zeros and ones become Bernoulli; text, and whole numbers with at most 10 values that

@@ -24,6 +24,8 @@ from bayesnb.studies.comparison._method_fits import FIT_OF
 from bayesnb.studies.comparison._methods import COMPARED, RIVALS, require_method
 from bayesnb.studies.comparison._own_program import recognise_set
 from bayesnb.tables.frames._series import Array, DataError, closest, listing
+from bayesnb.tables.sklearn._fitted import Fitted as FittedTable
+from bayesnb.tables.sklearn._flags import flag_rows
 
 FITS: dict[str, Callable[..., Any]] = {"MLE": fit_mle, "MAP": fit_map, "full Bayes": fit_posterior}
 SMOOTHED = ("MAP", "full Bayes", "averaged", "tempered", "feature weights")
@@ -77,6 +79,9 @@ class Contestant:
         X, y = placed.rows(train)
         if isinstance(self.given, str):
             fit = FIT_OF[self.given](placed, X, y)
+            if isinstance(fit, FittedTable):  # which may have flags of missing cells
+                schema = fit.schema
+                return Fitted(fit.fit, lambda index: flag_rows(schema, placed.rows(index)[0]), data.num_classes)
         else:
             seeded = {"seed": seed} if "seed" in inspect.signature(self.given).parameters else {}
             fit = self.given(model, X, y, **{**seeded, **self.settings})

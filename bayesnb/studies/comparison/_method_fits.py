@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bayesnb.compute.arrays._placement import Array
 from bayesnb.core.fits._averaged import fit_averaged
 from bayesnb.core.fits._closed_form import fit_map, fit_mle, fit_posterior
@@ -17,7 +19,9 @@ from bayesnb.inspection._num_parameters import num_values
 from bayesnb.learned.validation._temper import temper_fitted
 from bayesnb.studies.comparison._methods import REFERENCE
 from bayesnb.tables.frames._schema import Schema
-from bayesnb.tables.sklearn._settings import Parameters, learn, plan
+from bayesnb.tables.sklearn._fitted import Fitted, fit_whole
+from bayesnb.tables.sklearn._kept_rows import KeptRows
+from bayesnb.tables.sklearn._settings import Parameters
 
 if TYPE_CHECKING:
     from bayesnb.studies.comparison._data_sets import DataSet
@@ -30,13 +34,13 @@ def fit_learned_prior(model: NaiveBayes, X: Any, y: Array) -> EmpiricalPosterior
         return fit_empirical(model, X, y)
 
 
-def fit_default(data: DataSet, X: Any, y: Array) -> Posterior:
-    """What the estimator fits: the posterior with learned powers, of numbers one for each of three views."""
+def fit_default(data: DataSet, X: Any, y: Array) -> Posterior | Fitted:
+    """What the estimator fits to these rows: learned powers, dependence, and flags of missing cells if they gain."""
     if data.model is not None:
         return fit_posterior(data.model, X, y)
-    schema, classes = Schema(data.table.columns), data.table.classes
-    planned = plan(Parameters(), schema, classes, num_rows=len(y))
-    return learn(fit_posterior(planned.model, X, y), planned, (X, y, None))[0]
+    schema, classes = Schema(data.table.columns), np.array(data.table.classes)
+    rows = KeptRows.of(X, y, None, len(classes))
+    return fit_whole(Parameters(), schema, classes, rows, None, is_first=False)
 
 
 def _fit_rival(name: str, data: DataSet, X: Any, y: Array) -> Any:
@@ -59,4 +63,4 @@ FIT_OF: Mapping[str, Callable[[DataSet, Any, Array], Any]] = {
     "logistic regression": partial(_fit_rival, "logistic regression"),
     "random forest": partial(_fit_rival, "random forest"),
 }
-"""By the names of ``COMPARED``."""
+"""By the names of ``COMPARED``; a ``Fitted`` says which flags rows need."""

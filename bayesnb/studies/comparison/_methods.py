@@ -90,7 +90,7 @@ COMPARED = {
     ),
     "default": Method(
         prior="Dirichlet 1",
-        meaning="what NaiveBayesClassifier() fits: learned weights, numbers seen in three ways, and dependence",
+        meaning="NaiveBayesClassifier(): learned weights, three views of numbers, dependence, flags of missing cells",
         style=Style(8, "++", {"color": "#000000", "marker": "*", "linestyle": (0, (4, 1)), "markersize": 8}),
     ),
     "logistic regression": Method(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +19,7 @@ def without_flags(schema: Any, rows: KeptRows) -> tuple[Any, KeptRows]:
     """The schema and its rows without flags."""
     if not isinstance(schema, Schema) or not schema.informative:
         return schema, rows
-    arrays = [x for block, x in rows.rows.arrays.items() if block != MISSING]
+    arrays = {block: x for block, x in rows.rows.arrays.items() if block != MISSING}
     return _as_blocks(replace(schema, informative=()), rows, arrays)
 
 
@@ -26,23 +27,31 @@ def with_flags(schema: Any, rows: KeptRows) -> tuple[Any, KeptRows] | None:
     """The schema and its rows, which have no flags, with one for each column that lacks cells; None if none does."""
     if not isinstance(schema, Schema):
         return None
-    arrays, flags = list(rows.rows.arrays.values()), dict[int, Array]()
-    for (block, columns), x in zip(schema.blocks.items(), arrays, strict=True):
+    informative = tuple(sorted(_missing_cells(schema, rows.rows.arrays)))
+    return _as_blocks(replace(schema, informative=informative), rows, rows.rows.arrays) if informative else None
+
+
+def flag_rows(schema: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Encoded rows without flags, by block, with the flags of the schema."""
+    others, found = iter(arrays.values()), {}
+    if schema.informative:
+        gone, none = _missing_cells(schema, arrays), np.zeros(next(iter(arrays.values())).shape[0], bool)
+        found[MISSING] = np.stack([gone.get(place, none) for place in schema.informative], axis=1).astype(np.float64)
+    # of an array with flags the other blocks have another name
+    return {block: found[block] if block == MISSING else next(others) for block in schema.blocks}
+
+
+def _missing_cells(schema: Schema, arrays: Mapping[str, Any]) -> dict[int, Array]:
+    """Which cells are missing [N], by the positions of the columns that lack some."""
+    schema, found = replace(schema, informative=()), dict[int, Array]()
+    for (block, columns), x in zip(schema.blocks.items(), arrays.values(), strict=True):
         if not is_sparse(x):
             gone = np.isnan(x) | (x == columns[0].missing_code)
             places = np.flatnonzero(gone.any(axis=0))
-            flags |= {int(schema.positions[block][place]): gone[:, place] for place in places}
-    if not flags:
-        return None
-    informative = tuple(sorted(flags))
-    added = np.stack([flags[place] for place in informative], axis=1).astype(np.float64)
-    return _as_blocks(replace(schema, informative=informative), rows, arrays, added)
+            found |= {int(schema.positions[block][place]): gone[:, place] for place in places}
+    return found
 
 
-def _as_blocks(
-    schema: Schema, rows: KeptRows, arrays: list[Array], flags: Array | None = None
-) -> tuple[Schema, KeptRows]:
-    """The rows by the blocks of the schema: of an array with flags the others have another name."""
-    others = iter(arrays)
-    by_block = {block: flags if block == MISSING else next(others) for block in schema.blocks}
-    return schema, replace(rows, rows=replace(rows.rows, arrays=by_block), single=schema.single)
+def _as_blocks(schema: Schema, rows: KeptRows, arrays: Mapping[str, Any]) -> tuple[Schema, KeptRows]:
+    """The rows, given without flags, by the blocks of the schema."""
+    return schema, replace(rows, rows=replace(rows.rows, arrays=flag_rows(schema, arrays)), single=schema.single)

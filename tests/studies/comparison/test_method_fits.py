@@ -1,9 +1,11 @@
 """Every method that compare runs is the one it names."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
+import bayesnb as nb
 from bayesnb.core.fits._averaged import feature_inclusion, fit_averaged
 from bayesnb.core.fits._closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.core.fits._empirical import fit_empirical
@@ -17,6 +19,7 @@ from bayesnb.studies.comparison._first_split import compute_evidence
 from bayesnb.studies.comparison._methods import NAIVE_BAYES, RIVALS
 from bayesnb.studies.comparison._metrics import log_loss
 from bayesnb.tables.sklearn._settings import PARTS
+from tests import cases
 from tests.comparisons import compared, data_of, synthetic
 
 
@@ -75,6 +78,31 @@ def test_each_row_is_its_method_on_the_same_rows(pair):
     for method, log_proba in found.items():
         loss = log_loss(log_proba, y_test)
         assert_allclose(result.values(30, method, "log_loss")[1], loss, rtol=1e-5, err_msg=method)
+
+
+def with_gaps(speak):
+    """Three classes, which lack cells in different shares if these are to ``speak``."""
+    rng, y = np.random.default_rng(0), np.arange(120) % 3
+    gone = rng.random((2, 120)) < (0.1 + 0.3 * np.array([y, 2 - y]) if speak else 0.2)
+    columns = {
+        "age": np.where(gone[0], np.nan, rng.normal(y, 1.0)),
+        "colour": np.where(gone[1], None, rng.choice(["red", "green"], 120)),
+    }
+    return pd.DataFrame(columns).assign(size=rng.normal(size=120), label=np.array(["low", "mid", "top"])[y])
+
+
+@pytest.mark.parametrize("rows", cases.by_default(["gaps that speak", "gaps", "penguins"], "gaps that speak"))
+def test_the_default_is_that_of_the_estimator_on_the_same_rows(rows, request):
+    """With the flags that it keeps on the training rows of each split; these have all categories."""
+    speak, target = rows == "gaps that speak", "species" if rows == "penguins" else "label"
+    frame = pd.read_csv(request.getfixturevalue("data") / "penguins.csv") if rows == "penguins" else with_gaps(speak)
+    study = nb.experiment({"s": (frame, target)}, "default", sizes=[60], splits=2, metrics="log_loss")
+    table, X = study.frame(), frame.drop(columns=target)
+    for split, (train, test) in enumerate(study.splits("s", 60)):
+        clf = nb.NaiveBayesClassifier().fit(X.iloc[train[:60]], frame[target].iloc[train[:60]])
+        loss = log_loss(clf.predict_log_proba(X.iloc[test]), clf.codes_of(frame[target].iloc[test]))
+        assert_allclose(table.loc[table["split"] == split, "value"], loss, rtol=1e-6)
+        assert ("flags of missing cells" in clf.learned_.summary) == speak
 
 
 @pytest.mark.slow

@@ -117,7 +117,7 @@ def test_the_estimator_files_and_comparisons_ask_one_rule(monkeypatch, tmp_path)
     for most, size in ((limits.MOST_PRODUCTS, 6), (1, 1)):
         monkeypatch.setattr(limits, "MOST_PRODUCTS", most)
         estimator, file = nb.NaiveBayesClassifier().fit(FRAME, Y), nb.fit_file(str(path), "label", progress_bar=False)
-        compared = FIT_OF["default"](data_of(table), table.X, table.y)
+        compared = FIT_OF["default"](data_of(table), table.X, table.y).fit
         found = [np.asarray(one.powers["numeric"]) for one in (estimator.fit_, file.fit_, compared)]
         assert found[0].shape == (size,)
         assert_allclose(found[1:], [found[0]] * 2, rtol=1e-6)
