@@ -42,6 +42,11 @@ FIT_METHODS = ("default", "posterior", "map", "mle", "nuts", "empirical", "avera
     "--smoothing", type=click.FloatRange(min=0), default=1.0, show_default=True,
     help="Pseudo-count of each category, and number of pseudo-rows for numbers.",
 )  # fmt: skip
+@click.option(
+    "--missing", type=click.Choice(["auto", "none", "informative"]), default="auto", show_default=True,
+    help="Flags of missing cells, 'age is missing': where left-out predictions gain, nowhere, or for every column that "
+    "lacks some.",
+)  # fmt: skip
 @click.option("--no-temper", is_flag=True, help="Numbers are Normal, and no powers are learned: the exact posterior.")
 @override_option(
     "bernoulli", "categorical", "ordered", "normal", "histogram", "poisson", "multinomial", "words",
@@ -56,6 +61,7 @@ def fit(
     path: Path | None,
     method: str,
     smoothing: float,
+    missing: str,
     no_temper: bool,
     overrides: tuple[tuple[str, Any], ...],
     seed: int,
@@ -93,14 +99,15 @@ def fit(
     from bayesnb.tables.sklearn._settings import Parameters, require
 
     require(Parameters(method=method, smoothing=smoothing))
+    flags = None if missing == "none" else missing
     with progress(f"describing '{data}'", 1.0, wanted=True) as advance:
-        description = describe(open_data(data, declared), target, dict(overrides), advance)
+        description = describe(open_data(data, declared), target, dict(overrides), advance, missing=flags)
     if target is None and data not in BUILT_IN:
         click.echo(f"No --target is given, so the last column, '{description.target.name}', is the target")
     _print_description(description)
     for warning in description.warnings:
         warn(warning)
-    params: dict[str, Any] = {"method": method, "smoothing": smoothing, "random_state": seed}
+    params: dict[str, Any] = {"method": method, "smoothing": smoothing, "missing": flags, "random_state": seed}
     params["temper"] = False if no_temper else None
     classifier = fit_described(description, **params)
     save(classifier, path)

@@ -27,6 +27,7 @@ from bayesnb.tables.frames._choices import AUTO
 from bayesnb.tables.frames._columns import CODED, Column, in_order
 from bayesnb.tables.frames._inferred import of_lost_names, on_command_line, warnings_of
 from bayesnb.tables.frames._likelihoods import choose_columns
+from bayesnb.tables.frames._missing import with_indicators
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import Array, DataError, are_missing, as_series, label
 from bayesnb.tables.frames._summaries import Summary
@@ -74,15 +75,16 @@ class Description(EncodedRows):
 
     @property
     def texts(self) -> set[str]:
-        return {column.name for column in (*self.schema.used, self.target) if column.text}
+        return {column.name for column in (*self.schema.used, self.target) if column.is_read_as_text}
 
     def description(self) -> Any:
         """What statistics depend on, as JSON."""
+        others = {"weight": self.weight, "schema": self.key, "flags": [one.name for one in self.schema.indicators]}
         return {
             "target": self.target.name,
             "classes": [label(value) for value in self.classes],
             "columns": [[column.name, column.kind, [*map(label, column.values)]] for column in self.schema.used],
-        } | {name: own for name, own in (("weight", self.weight), ("schema", self.key)) if own is not None}
+        } | {name: own for name, own in others.items() if own}
 
     def find_classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, None]:
         del num_classes, classes
@@ -143,6 +145,7 @@ def describe(
     how: Callable[..., str] = on_command_line,
     weight: str | None = None,
     *,
+    missing: Any = AUTO,
     counted: bool = False,
 ) -> Description:
     """The features and the classes of a source; the choices of the user take precedence over the cells.
@@ -154,14 +157,16 @@ def describe(
         advance: Called after each batch.
         how: The words of warnings for choosing a likelihood, as for ``warnings_of``.
         weight: The column of weights; rows of weight zero do not count.
+        missing: As for ``NaiveBayesClassifier``; of `auto` there are no flags yet.
         counted: Whether values are counted by class.
 
     Raises:
         DataError: if the source, the target or a likelihood does not fit, or no column is left to learn from.
     """
-    asked = ask(source, target, likelihoods, weight)
+    asked = ask(source, target, likelihoods, weight, missing)
     found, kept, _, counts = summarise_source(source, asked, advance, counted=counted)
-    return replace(decide(keep(source, kept) if kept else source, asked, found, how), counts=counts)
+    decided = decide(keep(source, kept) if kept else source, asked, found, how)
+    return decided if decided.schema.informative else replace(decided, counts=counts)
 
 
 def decide(source: Source, asked: Asked, found: Mapping[str, Summary], how: Callable[..., str]) -> Description:
@@ -172,6 +177,7 @@ def decide(source: Source, asked: Asked, found: Mapping[str, Summary], how: Call
     labels = summaries[target]
     classes = _classes_of(labels, asked.weight)
     schema = Schema(choose_columns(names, summaries, chosen), family, reading=asked.reading)
+    schema = with_indicators(schema, None, asked.missing)
     require_vocabularies(schema.columns)
     inferred = [column for column in schema.columns if column.inferred]
     warnings = (*source.warnings, *filter(None, [of_lost_names(labels)]), *warnings_of(summaries, inferred, how))

@@ -53,6 +53,7 @@ def fit_table(
     smoothing: float = 1.0,
     temper: bool | str | None = None,
     dependence: bool | str | None = None,
+    missing: str | ByColumn | None = AUTO,
     random_state: int | np.random.RandomState | None = None,
     num_samples: int = 1000,
     statistics: ModelStatistics | None = None,
@@ -68,8 +69,7 @@ def fit_table(
     result equals ``NaiveBayesClassifier.fit`` to rounding, but for bins: of more than 10,000 rows these are found in
     the first 10,000, which should be in no order. Categories that no row has, and a frame's type declares, do not count
     here. For the powers a table of more than 500 MB is read once more, and again for the pairs of its columns; both
-    again with flags of missing cells, as ``missing="auto"`` of the estimator has them, where the rows of the powers
-    lack some.
+    again with flags of missing cells, where ``missing`` is `auto` and the rows of the powers lack some.
 
     Args:
         source: A CSV or Parquet file, or a folder of such files; a data frame of pandas, polars or pyarrow, or a
@@ -80,8 +80,9 @@ def fit_table(
             between parts as long as a column is numbers in all, or text in all. Or the schema that
             ``nb.describe_table`` returns, with ``statistics``.
         target: The column of classes; by default the last.
-        likelihoods, method, class_prior, smoothing, temper, dependence, random_state, num_samples: As for
-            ``NaiveBayesClassifier``.
+        likelihoods, method, class_prior, smoothing, temper, dependence, missing, random_state, num_samples: As for
+            ``NaiveBayesClassifier``. Rows that an engine or a schema counts have flags if ``missing`` asks for them, of
+            a schema that of ``nb.describe_table``; `auto` has none there.
         weight: The column of weights, if rows have some; rows of weight zero do not count.
         statistics: Those of all rows, counted under the schema: ``nb.merge(*[schema.count(part) for part in parts])``.
         where: "engine" to have the engine of a query count its rows: a LazyFrame of polars, a query of DuckDB, or a
@@ -107,19 +108,21 @@ def fit_table(
         ({'leaf': 'normal'}, ['lily', 'rose'], [2.0, 2.0])
     """
     params: dict[str, Any] = {"method": method, "class_prior": class_prior, "smoothing": smoothing, "temper": temper}
-    params |= {"dependence": dependence, "random_state": random_state, "num_samples": num_samples}
+    params |= {"dependence": dependence, "missing": missing, "random_state": random_state, "num_samples": num_samples}
     require(Parameters(**params))
     declared = READING.declare(reading)
     if isinstance(source, TableSchema):
-        if not (target is weight is None and likelihoods is AUTO and declared == READING):
-            raise DataError("a schema has its target, likelihoods and weight, and no rows are read: leave these out")
-        described = source.require(statistics)
+        if not (target is weight is None and likelihoods is AUTO and missing == AUTO and declared == READING):
+            raise DataError(
+                "a schema has its target, likelihoods, weight and flags, and no rows are read: leave these out"
+            )
+        described, params["missing"] = source.require(statistics), source.asked.missing
     elif where is not None:
         if where != "engine" or statistics is not None or dependence:
             raise DataError(
                 f"where is 'engine' or None, got {where!r}; in an engine there are no statistics and no dependence"
             )
-        found, queries = describe_query(source, target, likelihoods, weight, sample, declared)
+        found, queries = describe_query(source, target, likelihoods, weight, sample, declared, missing)
         described, statistics = found.description, count_query(found, queries)
         if dependence is None and method == "default" and temper is None:
             warn("engines do not count pairs of columns, so dependence between them is not learned: dependence=False")
@@ -132,7 +135,8 @@ def fit_table(
         opened = open_table(source, declared)
         with progress(f"describing {opened.title}", 1.0, wanted=progress_bar) as advance:
             counted = weight is None and not (temper or (method == "default" and temper is None))
-            described = describe(opened, target, likelihoods, advance, in_python, weight, counted=counted)
+            how: Any = {"missing": missing, "counted": counted}
+            described = describe(opened, target, likelihoods, advance, in_python, weight, **how)
     unlabelled = described.num_unlabelled
     if unlabelled:
         rows, do = ("one row has", "does") if unlabelled == 1 else (f"{unlabelled:,} rows have", "do")

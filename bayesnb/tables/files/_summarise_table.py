@@ -23,9 +23,9 @@ from bayesnb.tables.files._class_counts import ClassCounts
 from bayesnb.tables.files._progress import logger
 from bayesnb.tables.files.sources._places import require_columns
 from bayesnb.tables.files.sources._source import RowBatch, Source, read_ahead, row_batch
-from bayesnb.tables.frames._choices import choose_kinds
+from bayesnb.tables.frames._choices import AUTO, choose_kinds, expand
 from bayesnb.tables.frames._columns import SKIP
-from bayesnb.tables.frames._series import Array, DataError, as_series, numbers, sort_of
+from bayesnb.tables.frames._series import Array, DataError, NoLikelihoodError, are_missing, as_series, numbers, sort_of
 from bayesnb.tables.frames._summaries import Summary, summarise_column
 from bayesnb.tables.frames._texts import factorise
 from bayesnb.tables.frames._values import READING, Reading
@@ -96,7 +96,11 @@ class RowSample:
 def _plain(cells: Any) -> tuple[pa.Array, Array]:
     """The cells as text or float64, and a hash of each, [N]."""
     series = as_series(cells)
-    sort = sort_of(series)
+    try:
+        sort = sort_of(series)
+    except NoLikelihoodError:  # of lists and the like at most which are missing is learned
+        series = as_series(pa.array(np.zeros(len(series)), mask=are_missing(series)))
+        sort = "number"
     if sort == "nothing" or not len(series):
         return pa.nulls(len(series)), np.full(len(series), MISSING)
     if sort == "number":
@@ -109,13 +113,20 @@ def _plain(cells: Any) -> tuple[pa.Array, Array]:
 
 
 class Asked(NamedTuple):
-    """What the user has asked for: the columns beside target and weight, the likelihoods as given, and the reading."""
+    """What the user has asked for: the columns beside target and weight, likelihoods as given, the reading, flags."""
 
     names: Sequence[str]
     target: str
     weight: str | None
     likelihoods: Any
     reading: Reading = READING
+    missing: Any = AUTO
+
+    @property
+    def left_out(self) -> set[str]:
+        """The columns that are not read: those that the user skips, unless missing cells of them have a flag."""
+        flags = expand(self.missing, self.names) if isinstance(self.missing, Mapping) else ()
+        return {name for name, kind in self.chosen.items() if kind == SKIP and name not in flags}
 
     @property
     def chosen(self) -> Mapping[str, Any]:
@@ -124,7 +135,7 @@ class Asked(NamedTuple):
         return choose_kinds(likelihoods, self.names)
 
 
-def ask(source: Source, target: str | None, likelihoods: Any, weight: str | None) -> Asked:
+def ask(source: Source, target: str | None, likelihoods: Any, weight: str | None, missing: Any = AUTO) -> Asked:
     """The same for a source, checked against its columns; DataError if they do not fit."""
     target = source.names[-1] if target is None else target
     require_columns(source.title, source.names, [target, *filter(None, [weight])])
@@ -133,7 +144,7 @@ def ask(source: Source, target: str | None, likelihoods: Any, weight: str | None
     if isinstance(likelihoods, Mapping) and target in likelihoods:
         raise DataError(f"column '{target}' is the target, so it has no kind to choose")
     names = [name for name in source.names if name not in (target, weight)]
-    return Asked(names, target, weight, likelihoods, source.reading)
+    return Asked(names, target, weight, likelihoods, source.reading, missing)
 
 
 def summarise_source(
@@ -158,8 +169,8 @@ def summarise_source(
         DataError: naming the place of an infinite number; for a column that is numbers in some rows and text in others;
             and for a stream that is too large to be kept and cannot be read again.
     """
-    chosen, weight = asked.chosen, asked.weight
-    names = [name for name in source.names if chosen.get(name) != SKIP]
+    left_out, weight = asked.left_out, asked.weight
+    names = [name for name in source.names if name not in left_out]
     texts, again = set[str](), True
     empty = pa.RecordBatch.from_pylist([], pa.schema([(name, pa.null()) for name in names if name != weight]))
     while again:

@@ -35,7 +35,7 @@ from bayesnb.tables.frames._inferred import in_python
 from bayesnb.tables.frames._series import DataError, listing
 from bayesnb.tables.frames._summaries import Summary
 from bayesnb.tables.frames._values import READING, ReadingOptions
-from bayesnb.tables.sklearn._settings import Parameters, specification
+from bayesnb.tables.sklearn._settings import Parameters, require, specification
 
 KIND, VERSION = "bayesnb schema", 1
 """The kind of content, and the version of its format."""
@@ -199,6 +199,7 @@ def describe_table(
     likelihoods: str | Family | Sequence[object] | ByColumn = AUTO,
     weight: str | None = None,
     *,
+    missing: str | ByColumn | None = AUTO,
     progress_bar: bool = True,
     **reading: Unpack[ReadingOptions],
 ) -> TableSchema:
@@ -210,6 +211,8 @@ def describe_table(
 
     Args:
         source, target, likelihoods, weight, progress_bar: As for ``nb.fit_table``; a part may have no rows.
+        missing: `informative` or a dict for flags of missing cells, as for ``nb.fit_table``; of `auto`, which learns
+            from rows, there are none.
         **reading: As for ``nb.fit_table``.
 
     Raises:
@@ -224,8 +227,9 @@ def describe_table(
         >>> nb.fit_table(schema, statistics=total).class_count_.tolist()
         [2.0, 2.0]
     """
+    require(Parameters(missing=missing))
     opened = open_table(source, READING.declare(reading))
-    asked = ask(opened, target, likelihoods, weight)
+    asked = ask(opened, target, likelihoods, weight, missing)
     with progress(f"describing {opened.title}", 1.0, wanted=progress_bar) as advance:
         found, _, sample, _ = summarise_source(opened, asked, advance, sampled=True)
     summaries = {name: found.get(name) or Summary(name, 0, 0) for name in (*asked.names, asked.target)}

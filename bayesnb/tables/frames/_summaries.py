@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.tables.frames import _series as series
+from bayesnb.tables.frames._columns import SKIP
 from bayesnb.tables.frames._levels import in_one_order, require_levels
 from bayesnb.tables.frames._texts import DATES, Texts, are_among, are_numbers, encoded, in_one_spelling
 from bayesnb.tables.frames._values import CODES, FLAGS, MAYBE_NAMES, MISSING, Array
@@ -187,7 +188,7 @@ def summarise_column(
         sort = series.sort_of(cells)
         own = None if sort in ("text", "flag") else np.asarray(series.numbers(cells), np.float64)
     except series.NoLikelihoodError as error:
-        if chosen is not None:
+        if chosen not in (None, SKIP):
             raise
         gone = cells.null_count()
         return Summary(cells.name, len(cells) - gone, gone, True, None, holds=error.holds, most=most)

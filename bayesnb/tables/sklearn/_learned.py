@@ -35,7 +35,7 @@ class Learned(NamedTuple):
     """What ``NaiveBayesClassifier`` learned.
 
     Attributes:
-        summary: It in words; empty for a fit that learned nothing.
+        summary: It in words, with flags of missing cells; empty for a fit that learned nothing and has none.
         powers: The powers of each column in the posterior without dependence, [V] of its views, or of its block as a
             whole; {} for none.
         parts: The parts of an average by name, "columns" for that without dependence; {} for a single fit.
@@ -68,17 +68,17 @@ def describe_learned(
         rows, moved = unlabelled
         return Learned(f"{_counted(rows, 'row')} without a label moved probabilities by {moved:.2g} on average", {}, {})
     posterior: Any = fit.posterior if isinstance(fit, ForestPosterior) else fit
+    flags = [f"{_counted(len(names[MISSING]), 'flag')} of missing cells"] if MISSING in names else []
     if not isinstance(posterior, Posterior) or posterior.powers is None:
-        return Learned("", {}, {})
+        return Learned(", ".join(flags), {}, {})
     powers, said = dict[str, Array](), []
     for block, family in posterior.prior.families.items():
         views = len(shares(family)[0])
         of_view = np.broadcast_to(by_view(family, posterior.powers[block]), (views, len(names[block])))
         powers |= {name: np.asarray(of_view[:, column]) for column, name in enumerate(names[block])}
-        if block == MISSING:
-            said.append(f"{_counted(len(names[block]), 'flag')} of missing cells")
-        elif views > 1:
+        if views > 1:
             said.append(f"{views} views of {_counted(len(names[block]), 'number')}")
+    said += flags
     if isinstance(fit, StackedPosterior) and not fit.structures:
         said.append("dependence of numbers alone" + " as pairs of columns are too many" * has_too_many_pairs)
     elif isinstance(fit, StackedPosterior | ForestPosterior):

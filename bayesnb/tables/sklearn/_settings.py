@@ -34,7 +34,7 @@ from bayesnb.tables.frames._blocks import AnySchema, BlocksSchema, make_schema
 from bayesnb.tables.frames._choices import AUTO
 from bayesnb.tables.frames._classes import by_label
 from bayesnb.tables.frames._columns import MISSING
-from bayesnb.tables.frames._missing import with_indicators
+from bayesnb.tables.frames._missing import require_words, with_indicators
 from bayesnb.tables.frames._series import DataError, closest
 
 BOUNDS = (1e-100, 1e15)
@@ -173,7 +173,7 @@ def costs_by_label(given: Any, classes: Array) -> Any:
 
 
 def require(asked: Parameters) -> None:
-    """Raise ValueError for a method, a smoothing, a forgetting, powers or a dependence that there are not."""
+    """Raise ValueError for a method, a smoothing, a forgetting, powers, a dependence or flags that there are not."""
     method, smoothing, temper, dependence = asked.method, asked.smoothing, asked.temper, asked.dependence
     if not isinstance(method, str) or method not in FITS:
         name = method if isinstance(method, str) else ""
@@ -193,6 +193,7 @@ def require(asked: Parameters) -> None:
             f"smoothing must be a number from {least} to {high:g} for method {method!r}, got {smoothing!r}"
         )
     check_factors(asked.forgetting, [], "forgetting")
+    require_words(asked.missing)
     if asked.unlabelled not in (None, "use"):
         raise ValueError(f"unlabelled must be None or 'use', got {asked.unlabelled!r}")
     if asked.unlabelled and (method not in BY_EM or temper or dependence):

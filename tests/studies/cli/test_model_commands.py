@@ -67,6 +67,15 @@ def test_a_model_from_a_file_is_the_estimators():
     assert_array_equal(proba, loaded.predict_proba(rows))
 
 
+def test_flags_of_missing_cells_are_asked_for(place):
+    place.joinpath("good.csv").write_text(GOOD.replace("green", ""))
+    assert "The model: 1 flag of missing cells\n" in fitted("--missing", "informative", "--method", "map").output
+    assert nb.load("m.model").missing == "informative"
+    assert "colour is missing" in run("explain", "m.model", "good.csv", "--row", "1").output
+    assert "flag of" not in fitted("--missing", "none").output
+    assert nb.load("m.model").missing is None
+
+
 @pytest.mark.parametrize("method", ["posterior", pytest.param("map", marks=pytest.mark.slow), "mle", "averaged"])
 def test_blocks_make_no_difference(monkeypatch, method):
     fitted("--method", method)

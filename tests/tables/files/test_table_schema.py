@@ -203,7 +203,7 @@ def test_statistics_of_another_schema():
         nb.fit_table(schema, statistics=other.count(frame()[:100]))
     with pytest.raises(ValueError, match=r"must be counted under this schema, .* got NoneType"):
         nb.fit_table(schema)
-    with pytest.raises(ValueError, match="a schema has its target, likelihoods and weight"):
+    with pytest.raises(ValueError, match="a schema has its target, likelihoods, weight and flags"):
         nb.fit_table(schema, "kind", statistics=schema.count(frame()))
     with pytest.raises(ValueError, match="statistics go with a schema"):
         nb.fit_table(frame(), "kind", statistics=schema.count(frame()))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -84,6 +85,77 @@ def test_tables_have_the_flags_of_the_estimator(how, tmp_path):
     expected = nb.NaiveBayesClassifier().fit(rows, Y)
     assert clf.schema_.informative == expected.schema_.informative == (0, 1)
     assert_allclose(clf.predict_log_proba(rows), expected.predict_log_proba(rows), rtol=1e-9)
+
+
+ASKED = [None, "informative", {"age": "informative"}, {"se*": "informative", "age": None}]
+"""What may be asked for; the last is a column that the fit leaves out otherwise."""
+
+
+def lists(table):
+    """The dates as lists, a type that nothing is learned from."""
+    return table.assign(seen=[None if gone else [1, 2] for gone in table["seen"].isna()])
+
+
+@pytest.mark.filterwarnings("ignore:column 'seen' has")
+@pytest.mark.parametrize("missing", ASKED, ids=str)
+@pytest.mark.parametrize("kinds", ["auto", {"seen": "skip"}], ids=str)
+@pytest.mark.parametrize("method", ["posterior", pytest.param("default", marks=pytest.mark.slow)])
+def test_tables_have_the_flags_that_are_asked_for(missing, kinds, method, tmp_path):
+    """So have parts that are described and counted apart, and predictions of files."""
+    table, options = FRAME.assign(label=Y), {"missing": missing, "method": method}
+    table.to_csv(tmp_path / "table.csv", index=False)
+    lists(table).to_parquet(tmp_path / "table.parquet")
+    expected = nb.NaiveBayesClassifier(kinds, **options).fit(FRAME, Y)
+    for source in (table, tmp_path / "table.csv", tmp_path / "table.parquet"):
+        clf = nb.fit_table(source, "label", kinds, **options)
+        assert clf.schema_.informative == expected.schema_.informative
+        assert clf.missing_evidence_ == pytest.approx(expected.missing_evidence_)
+        assert_allclose(clf.predict_proba(FRAME), expected.predict_proba(FRAME), rtol=1e-9)
+        found = nb.predict_table(clf, source)
+        assert_allclose(np.stack([found[f"p({k})"] for k in clf.classes_], axis=1), expected.predict_proba(FRAME))
+    for rows in (table, lists(table)):
+        parts = rows[:50], rows[50:]
+        schema = nb.merge(*[nb.describe_table(part, "label", kinds, missing=missing) for part in parts])
+        schema = type(schema).from_bytes(schema.to_bytes())
+        clf = nb.fit_table(schema, statistics=nb.merge(*map(schema.count, parts)), method=method)
+        assert clf.missing == missing
+        assert_allclose(clf.predict_proba(FRAME), expected.predict_proba(FRAME), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [
+        ("ignored", "unknown value 'ignored' for missing: expected 'auto', 'informative' or None"),
+        ({"age": "auto"}, "unknown value 'auto' for missing: expected 'informative' or None"),
+        (3, "missing must be 'auto', None, 'informative' for all columns that have missing cells, or a dict by column"),
+        ({"agee": "informative"}, "there is no column 'agee' to treat as informative; did you mean 'age'"),
+    ],
+)
+def test_every_door_refuses_the_same(missing, words):
+    table = FRAME.assign(label=Y)
+    for ask in (
+        lambda: by_default(missing=missing),
+        lambda: nb.fit_table(table, "label", missing=missing),
+        lambda: nb.fit_table(pl.from_pandas(table).lazy(), "label", missing=missing, where="engine"),
+        lambda: nb.describe_table(table, "label", missing=missing),
+    ):
+        with pytest.raises(ValueError, match=words):
+            ask()
+    schema = nb.describe_table(table, "label")
+    with pytest.raises(ValueError, match="a schema has its target, likelihoods, weight and flags"):
+        nb.fit_table(schema, statistics=schema.count(table), missing="informative")
+
+
+def test_a_schema_of_other_flags_is_another():
+    keys = {nb.describe_table(FRAME.assign(label=Y), "label", CHOSEN, missing=how).key for how in ("auto", *ASKED)}
+    assert len(keys) == 4  # without flags, by `auto` and None, it is one
+
+
+def test_flags_are_said_where_nothing_is_learned():
+    for method in ("posterior", "map"):
+        clf = by_default(missing="informative", method=method)
+        assert clf.learned_.summary == "2 flags of missing cells"
+        assert repr(clf).endswith("; 2 flags of missing cells")
 
 
 def test_what_is_saved_has_flags_and_says_so(tmp_path):

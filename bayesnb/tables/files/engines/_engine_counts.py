@@ -24,7 +24,7 @@ from bayesnb.core.rows._sufficient_statistics import ModelStatistics
 from bayesnb.tables.files._table_schema import TableSchema
 from bayesnb.tables.files.engines._expressions import log_rising
 from bayesnb.tables.files.engines._queries import BIN, COUNT, LABEL, VALUE, Queries, number
-from bayesnb.tables.frames._columns import Column
+from bayesnb.tables.frames._columns import MISSING, Column
 from bayesnb.tables.frames._series import Array, DataError, as_series, numbers
 
 Terms = Callable[[int, nw.Expr], Mapping[str, nw.Expr]]
@@ -69,11 +69,21 @@ class _Counts:
 
     def table(self, column: Column, size: int) -> Array:
         """How many rows have each code of a column, [K, C]."""
-        table, found = np.zeros((self.num_classes, size)), self.queries.values(column.name)
+        table = np.zeros((self.num_classes, size))
+        if column.kind == MISSING:
+            return self._gaps(column.name, table)
+        found = self.queries.values(column.name)
         if found is not None and found.num_rows:
             codes = column.encode(as_series(found[VALUE]).alias(column.name), self.schema.asked.reading)
             self.add(table, found, found[COUNT].to_numpy(), codes)
         return table
+
+    def _gaps(self, name: str, table: Array) -> Array:
+        """How many rows have a cell of a column, and how many lack it, [K, 2]."""
+        there: Any = self.queries.counts(nw.when(~nw.col(name).is_null()).then(nw.lit(1)))
+        for code, found in enumerate((there, self.queries.labels)):
+            self.add(table[:, code], found, found[COUNT].to_numpy())
+        return table - table[:, :1] * [0, 1]
 
     def sums(self, columns: Sequence[Column], terms_of: Terms, edges: Array | None = None) -> list[Array]:
         """How many numbers lie in each bin between edges [D, E], and the sums of their terms, [K, D, G]."""

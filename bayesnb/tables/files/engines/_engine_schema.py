@@ -19,6 +19,7 @@ from bayesnb.tables.files.engines._as_read import as_read
 from bayesnb.tables.files.engines._queries import COUNT, LABEL, VALUE, Queries, as_lazy, beyond, number, run
 from bayesnb.tables.files.sources._source import Source
 from bayesnb.tables.files.sources._tables import open_table
+from bayesnb.tables.frames._choices import AUTO
 from bayesnb.tables.frames._columns import SKIP
 from bayesnb.tables.frames._inferred import infer
 from bayesnb.tables.frames._series import Array, DataError, are_missing, as_series
@@ -36,6 +37,7 @@ def describe_query(
     weight: str | None,
     sample: Any = None,
     reading: Reading = READING,
+    missing: Any = AUTO,
 ) -> tuple[TableSchema, Queries]:
     """The schema of the table of a query, and the queries of its rows.
 
@@ -43,7 +45,7 @@ def describe_query(
 
     Args:
         source: The query.
-        target, likelihoods, weight: As for ``fit_table``.
+        target, likelihoods, weight, missing: As for ``fit_table``.
         reading: Which texts are missing.
         sample: Rows in which edges are found and powers learned; None for the first ones of each class.
 
@@ -59,8 +61,8 @@ def describe_query(
     if weight is not None:
         raise DataError("rows are not weighted in an engine: leave where out, or repeat rows in the query")
     none = _opened(run(lazy.head(0)), reading)
-    asked = ask(none, target, likelihoods, None)
-    read = [name for name in (*asked.names, asked.target) if asked.chosen.get(name) != SKIP]
+    asked = ask(none, target, likelihoods, None, missing)
+    read = [name for name in (*asked.names, asked.target) if name not in asked.left_out]
     queries = Queries(as_read(lazy, read, reading), asked.target)
     types = lazy.collect_schema() if lazy.implementation.is_polars() else {}
     levels = {name: tuple(dtype.categories) for name, dtype in types.items() if isinstance(dtype, nw.Enum)}

@@ -36,6 +36,16 @@ def test_a_class_without_numbers_and_one_cell(engine, tmp_path):
     assert_alike(count_query(schema, queries).blocks, schema.count(table).blocks)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_missing_cells_are_counted_for_flags(engine, tmp_path):
+    table = make_table(300)
+    schema, queries = describe_query(query(engine, table, tmp_path), "label", LIKELIHOODS, None, missing="informative")
+    flags = schema.description.schema.names_by_block["missing"]
+    assert flags == [f"{name} is missing" for name in schema.asked.names if table[name].null_count or name == "nan"]
+    counted = nb.describe_table(table, "label", LIKELIHOODS, missing="informative").count(table)
+    assert_alike(count_query(schema, queries).blocks["missing"], counted.blocks["missing"])
+
+
 @pytest.mark.parametrize("family", [nb.MultivariateNormal(), nb.Multinomial()])
 def test_other_families_are_refused_by_name(family, tmp_path):
     table = make_table(200)
