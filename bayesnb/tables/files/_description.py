@@ -75,7 +75,7 @@ class Description(EncodedRows):
 
     @property
     def texts(self) -> set[str]:
-        return {column.name for column in (*self.schema.used, self.target) if column.is_read_as_text}
+        return {column.name for column in (*self.schema.used, self.target) if column.text}
 
     def description(self) -> Any:
         """What statistics depend on, as JSON."""

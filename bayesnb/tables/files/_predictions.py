@@ -237,7 +237,7 @@ def _read(classifier: NaiveBayesClassifier, source: Source, kept: Sequence[str] 
     schema.require(source.names)
     others = [name for name in source.names if name in schema.names or name not in kept]
     schema.warn_of_extra(others, classifier._target)
-    used = {column.name: column.is_read_as_text for column in schema.used}
+    used = {column.name: bool(column.text) for column in schema.used}
     texts = {name for name in (*used, *kept) if used.get(name, True)}
     return read_ahead(source.batches([*used, *(name for name in kept if name not in used)], texts))
 

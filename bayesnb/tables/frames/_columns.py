@@ -116,11 +116,6 @@ class Column:
         return self.kind if self.family is None else title_of(self.family)
 
     @property
-    def is_read_as_text(self) -> bool:
-        """Whether its cells are text where a file has no types; so are those of which nothing but gaps is learned."""
-        return self.kind == SKIP or bool(self.text)
-
-    @property
     def missing_code(self) -> float:
         """What stands for a missing cell."""
         return -1 if self.kind == "categorical" else np.nan
