@@ -24,7 +24,7 @@ from bayesnb.compute.primitives._codes import Codes, declared_sizes, starts_of
 from bayesnb.compute.primitives.sums import ClassSums
 from bayesnb.core.families._base import Family, Hyperparameter, Params, Score, pytree
 from bayesnb.core.families._hyperparameters import most_axes, plates
-from bayesnb.core.families.parts._statistics import Statistics, without
+from bayesnb.core.families.parts._statistics import Statistics, require_sums, without
 from bayesnb.core.families.parts._support import broadcast, require_cells, require_shapes, require_simplex
 
 
@@ -124,6 +124,10 @@ class CategoricalStatistics(Statistics):
 
     def minus(self, part: Self) -> Self:
         return replace(self, counts=without(self.counts, part.resize(self.sizes).counts))
+
+    def require_part(self, part: Self, block: str) -> None:
+        of_column = np.repeat(np.arange(self.num_columns), self.sizes)
+        require_sums(f"block {block!r}", "counts", self.counts, part.counts, columns=of_column)
 
     def columns(self) -> list[Array]:
         """The counts of each column, [K, C]."""

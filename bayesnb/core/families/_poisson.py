@@ -44,8 +44,8 @@ class PoissonStatistics(Statistics):
         if bad.any():
             k, d = np.argwhere(bad)[0]
             raise ValueError(
-                f"block {block!r}: the rows to take away leave {np.asarray(left.total)[bad][0]:g} events in no cell of "
-                f"class {k}, column {d}, so these rows cannot have been counted; take away rows that were"
+                f"block {block!r}, column {d}: the rows to take away leave {np.asarray(left.total)[bad][0]:g} events "
+                f"in no cell of class {k}, so these rows cannot have been counted; take away rows that were"
             )
 
 

@@ -150,11 +150,19 @@ def _checked_sums(family: Any, name: str, x: Array, z: HostSums) -> Any:
     """The statistics of cells that lie in the support: checked first, unless the sums themselves may prove it."""
     if not only_support(family, PROVABLE):
         check_cells(family, name, True, x)
-        return family.statistics(x, z)
-    found = family.statistics(x, z)
+        return _sums(family, name, x, z)
+    found = _sums(family, name, x, z)
     if not z.proves(x, family.support):
         check_cells(family, name, True, x)
     return found
+
+
+def _sums(family: Any, name: str, x: Array, z: HostSums) -> Any:
+    """The statistics of cells; a refusal names the block."""
+    try:
+        return family.statistics(x, z)
+    except ValueError as error:
+        raise ValueError(f"block {name!r}, {error}") from None
 
 
 def _blocks_of(rows: LabelledRows, sizes: Mapping[str, int]) -> list[slice]:

@@ -85,6 +85,8 @@ class ClassCounts:
     def has(self, model: NaiveBayes, columns: Sequence[Column]) -> bool:
         """Whether the statistics of a model with these columns were counted."""
         possible = self.possible and {family.statistics_type for family in model.families.values()} <= COUNTED
+        given = {column.family.statistics_type for column in columns if column.family is not None}
+        possible &= given <= {NormalStatistics}  # codes of a family that was given are checked where rows are counted
         return possible and all(self._values(column) is not None for column in columns if column.kind in CODED)
 
     def class_counts(self) -> Array:

@@ -33,6 +33,7 @@ from bayesnb.tables.files.sources._tables import open_table
 from bayesnb.tables.frames._choices import AUTO
 from bayesnb.tables.frames._classes import warn_of_labels
 from bayesnb.tables.frames._inferred import in_python
+from bayesnb.tables.frames._refusals import named
 from bayesnb.tables.frames._series import Array, DataError, as_series
 from bayesnb.tables.frames._values import READING, ReadingOptions
 from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
@@ -169,7 +170,8 @@ def fit_described(
         StreamError: if a block does not fit the description.
     """
     asked, schema = Parameters(described.chosen or AUTO, **params), described.schema
-    found, some = _fit(described, counted, asked, progress_bar)
+    with named(schema, described.classes):
+        found, some = _fit(described, counted, asked, progress_bar)
     if described.weight is None:
         warn_of_labels(found.classes, np.asarray(found.statistics.class_counts))
     flagged = with_flags(schema, some) if counted is None and some is not None and may_flag(asked, found) else None

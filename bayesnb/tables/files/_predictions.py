@@ -27,6 +27,7 @@ from bayesnb.tables.files.sources._csv import line
 from bayesnb.tables.files.sources._paths import as_pandas, open_data
 from bayesnb.tables.files.sources._source import RowBatch, Source, at_row, read_ahead
 from bayesnb.tables.files.sources._tables import open_table
+from bayesnb.tables.frames._refusals import named
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import DataError, closest, label, listing, plain_text
 from bayesnb.tables.frames._values import ReadingOptions
@@ -108,13 +109,13 @@ def predict_table(
     columns = pa.schema([*fields, *own])
 
     def predict(batch: RowBatch) -> pa.RecordBatch:
-        def encode(some: slice) -> Any:
-            return schema.encode(batch.frame[some])
+        def score(some: slice) -> tuple[Any, Any]:
+            X = schema.encode(batch.frame[some])
+            return X, np.asarray(classifier.fit_.predict_proba(X))
 
         place = rows.title if batch.part is None else batch.part.name
-        with at_row(place, batch.rows.num_rows, encode, batch.where(place)):
-            X = encode(slice(None))
-        proba = np.asarray(classifier.fit_.predict_proba(X))
+        with named(schema, classifier.classes_), at_row(place, batch.rows.num_rows, score, batch.where(place)):
+            X, proba = score(slice(None))
         best = proba.argmax(axis=1) if table is None else np.asarray(decide(proba, table).labels)
         own = {name: batch.rows[name] for name in copied}
         own |= {name: batch.given[name] for name in copied if batch.given and name in batch.given.schema.names}

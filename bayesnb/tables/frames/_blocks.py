@@ -32,6 +32,9 @@ class Blocks:
         blocks = list(self.by_name.values())
         return blocks[0].shape[0], sum(block.shape[1] for block in blocks)
 
+    def __getitem__(self, some: slice) -> Self:
+        return type(self)({name: block[some] for name, block in self.by_name.items()})
+
     def filter(self, kept: list[bool]) -> Self:
         """The rows that are marked."""
         blocks = self.by_name.items()

@@ -258,8 +258,11 @@ class Schema:
             arrays[block] = self._columns(X, block)
             if first.kind == "bernoulli" and first.inferred:
                 arrays[block] = _without_others(arrays[block], self.positions[block].tolist())
-            if first.kind == "categorical" and X.dtype.kind == "f" and np.isinf(arrays[block]).any():
-                raise DataError("X holds an infinite number: give codes 0, 1, ..., or NaN for a missing cell")
+            if first.kind == "categorical" and X.dtype.kind == "f" and (odd := np.isinf(arrays[block]).any(0)).any():
+                raise DataError(
+                    f"block '{block}', column {odd.argmax()} holds an infinite number: give codes 0, 1, ..., or NaN "
+                    "for a missing cell"
+                )
             if first.kind == MISSING:
                 arrays[block] = np.isnan(arrays[block]).astype(np.float64)
         return arrays["x"] if self.single else arrays

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -21,6 +21,7 @@ from bayesnb.inspection.sensitivity._robustness import own_s_star
 from bayesnb.tables.frames._blocks import AnySchema
 from bayesnb.tables.frames._choices import AUTO, takes_sparse
 from bayesnb.tables.frames._classes import classes_and_codes, codes_among, name_of
+from bayesnb.tables.frames._refusals import use_rows
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import Array, Frame, label
 from bayesnb.tables.sklearn._fitted import Batch, Fitted, add_rows, fit_rows, take_away
@@ -252,23 +253,20 @@ class NaiveBayesClassifier(IncrementalClassifier):
         ``costs`` are [K, K] in the order of ``classes_``, a row for each true class and a column for each decision, or
         a dict of dicts by label, ``{true: {decision: cost}}``; what it leaves out is 0 for the true label, else 1.
         """
-        rows = self.encoded(X)
         if costs is None:
-            return self.classes_[self.fit_.predict(rows)]
-        decisions = decide(self.fit_.predict_proba(rows), costs_by_label(costs, self.classes_))
+            return self.classes_[self._answer(X, self.fit_.predict)]
+        decisions = decide(self._answer(X, self.fit_.predict_proba), costs_by_label(costs, self.classes_))
         return self.classes_[np.asarray(decisions.labels)]
 
     def predict_proba(self, X: Table, class_prior: ArrayLike | ByLabel[float] | None = None) -> Array:
         """p(y = k | x), [N, K]; with ``class_prior``, given as to the constructor, for another population."""
-        rows = self.encoded(X)
         fit = self if class_prior is None else self.with_class_prior(class_prior)
-        return np.asarray(fit.fit_.predict_proba(rows))
+        return self._answer(X, fit.fit_.predict_proba)
 
     def predict_log_proba(self, X: Table, class_prior: ArrayLike | ByLabel[float] | None = None) -> Array:
         """log p(y = k | x), [N, K]; ``class_prior`` as for ``predict_proba``."""
-        rows = self.encoded(X)
         fit = self if class_prior is None else self.with_class_prior(class_prior)
-        return np.asarray(fit.fit_.predict_log_proba(rows))
+        return self._answer(X, fit.fit_.predict_log_proba)
 
     def predict_set(self, X: Table, s: float = 1.0, prior: str | None = None) -> list[Array]:
         """For each row the labels that no other dominates, whatever s pseudo-rows contain: ``nb.decide_set``.
@@ -288,11 +286,14 @@ class NaiveBayesClassifier(IncrementalClassifier):
         It is for tables of categories. By default it is that of the part without dependence, and 0 where this part has
         another label.
         """
-        return np.asarray(own_s_star(self.fit_, self.encoded(X), prior))
+        return self._answer(X, lambda rows: own_s_star(self.fit_, rows, prior))
 
     def predict_joint_log_proba(self, X: Table) -> Array:
         """log p(y = k, x), [N, K], including multinomial coefficients."""
-        return np.asarray(self.fit_.log_joint(self.encoded(X)))
+        return self._answer(X, self.fit_.log_joint)
+
+    def _answer(self, X: Table, ask: Callable[[Any], Any]) -> Array:
+        return np.asarray(use_rows(ask, self.encoded(X), self.schema_, self.classes_))
 
     def encoded(self, X: Table) -> Rows:
         """Checked rows, encoded as ``fit_`` takes them, by block if the columns have different likelihoods."""
@@ -307,7 +308,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
         if isinstance(rows, Frame) and not schema.named:
             cells = fill_missing(rows.to_numpy())  # pd.NA is no number
             rows = validate_data(self, cells, reset=False, dtype="numeric", ensure_all_finite=False)
-        return schema.encode(rows)
+        return use_rows(schema.encode, rows, schema, self.classes_)
 
     def require_prior_of_fit(self) -> None:
         """Raise ValueError if ``class_prior`` was set to something else after the fit."""

@@ -5,6 +5,9 @@ Nothing here changes an estimator: each function returns what it is to hold.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -23,6 +26,7 @@ from bayesnb.core.rows._sufficient_statistics import follow
 from bayesnb.tables.frames._blocks import AnySchema
 from bayesnb.tables.frames._choices import AUTO
 from bayesnb.tables.frames._classes import names_of, warn_of_labels
+from bayesnb.tables.frames._refusals import first_row, in_words
 from bayesnb.tables.frames._series import DataError
 from bayesnb.tables.frames._words import require_vocabularies
 from bayesnb.tables.sklearn import _settings as settings
@@ -80,6 +84,11 @@ class Batch(NamedTuple):
     weight: Array | None
     unlabelled: Array | None = None
 
+    def part(self, some: slice) -> Batch:
+        """Some of its rows, without labels that are missing."""
+        weight = None if self.weight is None else self.weight[some]
+        return Batch(self.X[some], self.classes, self.codes[some], weight)
+
 
 class Counted(NamedTuple):
     """The statistics of rows, counted for a model of columns with this schema."""
@@ -89,18 +98,41 @@ class Counted(NamedTuple):
     statistics: ModelStatistics
 
 
+@contextmanager
+def _in_words(asked: Parameters, before: Fitted | None, batch: Batch, count: Callable[..., object]) -> Iterator[None]:
+    """Let a refusal of a batch name the column and the row, up to which ``count`` refuses rows in the same words."""
+    try:
+        yield
+    except ValueError as error:
+        row = first_row(error, len(batch.codes), lambda some: count(asked, before, batch.part(some)))
+        with suppress(ValueError), warnings.catch_warnings(action="ignore"):  # of rows that cannot be described
+            schema = _describe(asked, batch)[0] if before is None else before.schema
+            error.args = (in_words(str(error), schema, batch.classes),)
+        error.args = (row + str(error),)
+        raise
+
+
+def _count_batch(asked: Parameters, before: Fitted | None, batch: Batch) -> None:
+    """Describe, encode and count rows as a fit does."""
+    schema, _ = _describe(asked, batch, before)
+    rows = _encode(schema, batch)
+    planned = plan_rows(asked, schema, batch.classes, rows).model
+    schema.count(planned if before is None else model_like(asked, schema, batch.classes, before), *rows.given)
+
+
 def fit_rows(asked: Parameters, batch: Batch, *, is_first: bool) -> Fitted:
     """Fit rows alone; those of the first of several batches are kept, for powers to be learned again."""
     if not is_first:
         rows = batch.codes if batch.unlabelled is None else batch.codes[~batch.unlabelled]
         warn_of_labels(batch.classes, np.bincount(rows, minlength=len(batch.classes)))
-    if batch.unlabelled is not None and batch.unlabelled.any():
-        return fit_partly_labelled(asked, batch, batch.unlabelled)
-    schema, summaries = _describe(asked, batch)
-    if not is_first:  # later batches may have words
-        require_vocabularies(column for columns in schema.blocks.values() for column in columns)
-    rows = _encode(schema, batch)
-    return fit_whole(asked, schema, batch.classes, rows, summaries, is_first=is_first)
+    with _in_words(asked, None, batch, _count_batch):
+        if batch.unlabelled is not None and batch.unlabelled.any():
+            return fit_partly_labelled(asked, batch, batch.unlabelled)
+        schema, summaries = _describe(asked, batch)
+        if not is_first:  # later batches may have words
+            require_vocabularies(column for columns in schema.blocks.values() for column in columns)
+        rows = _encode(schema, batch)
+        return fit_whole(asked, schema, batch.classes, rows, summaries, is_first=is_first)
 
 
 def fit_whole(
@@ -158,9 +190,10 @@ def fit_partly_labelled(asked: Parameters, batch: Batch, unlabelled: Array) -> F
 
 def add_rows(asked: Parameters, before: Fitted, batch: Batch) -> Fitted:
     """Add a batch to a fit."""
-    if before.kept is None:
-        return add_without_rows(asked, before, batch)
-    return add_with_rows(asked, before, before.kept, batch)
+    with _in_words(asked, before, batch, _count_batch):
+        if before.kept is None:
+            return add_without_rows(asked, before, batch)
+        return add_with_rows(asked, before, before.kept, batch)
 
 
 def add_with_rows(asked: Parameters, before: Fitted, kept: KeptRows, batch: Batch) -> Fitted:
@@ -198,15 +231,9 @@ def take_away(asked: Parameters, before: Fitted, batch: Batch) -> Fitted:
             "away: use forgetting=1.0, or nb.subtract with the weights that they now have"
         )
     schema, classes = before.schema, before.classes
-    given, _ = schema_of(batch.X, asked.likelihoods, asked.missing, schema)
-    rows = _encode(given, batch)
-    counted, part = given.count(model_like(asked, given, classes, before), *rows.given)
-    if counted != schema:
-        raise DataError(
-            "the rows to forget hold a category that no fitted row had, or such a word, so they cannot have been "
-            "fitted: give rows that were"
-        )
-    left = Counted(schema, model_like(asked, schema, classes, before), subtract(before.counts, part))
+    with _in_words(asked, before, batch, _count_known):
+        rows, part = _count_known(asked, before, batch)
+        left = Counted(schema, model_like(asked, schema, classes, before), subtract(before.counts, part))
     if before.kept is None:
         return fit_counted(asked, left, classes, before.fit, None, before.summaries)
     kept = before.kept.without(rows)
@@ -214,6 +241,21 @@ def take_away(asked: Parameters, before: Fitted, batch: Batch) -> Fitted:
         return fit_whole(asked, schema, classes, kept, before.summaries, is_first=True)
     planned = plan_rows(asked, schema, classes, kept)
     return fit_counted(asked, left, classes, planned, kept, before.summaries, keeps=True)
+
+
+def _count_known(asked: Parameters, before: Any, batch: Batch) -> tuple[KeptRows, ModelStatistics]:
+    """The rows, encoded, and their statistics; DataError for values that no row before had."""
+    given, _ = schema_of(batch.X, asked.likelihoods, asked.missing, before.schema)
+    rows = _encode(given, batch)
+    counted, part = given.count(model_like(asked, given, before.classes, before), *rows.given)
+    for block, columns in before.schema.blocks.items():
+        if counted.blocks[block] != columns:
+            d = next(d for d, pair in enumerate(zip(columns, counted.blocks[block], strict=True)) if pair[0] != pair[1])
+            raise DataError(
+                f"block '{block}', column {d}: the rows to forget hold a category that no fitted row had, or such a "
+                "word, so they cannot have been fitted: give rows that were"
+            )
+    return rows, part
 
 
 def fit_counted(

@@ -194,11 +194,14 @@ def _numbers(X: Any) -> Any:
     """An array or a list with NaN for missing cells; DataError for text in it."""
     X = fill_missing(X)
     cells = X.flat if isinstance(X, np.ndarray) and X.dtype.kind in "OUT" else ()
-    text = next((str(cell) for cell in cells if isinstance(cell, str) and not reads_as_number(cell)), None)
+    texts = ((n, str(cell)) for n, cell in enumerate(cells) if isinstance(cell, str) and not reads_as_number(cell))
+    place, text = next(texts, (0, None))
     if text is not None:
+        row, column = divmod(place, X.shape[-1])
         raise DataError(
-            f"X is an array with the text {text!r}, which is no number: convert your data to numeric codes 0, 1, ..., "
-            "or give a data frame, such as pandas.DataFrame(X), whose columns of text are categories"
+            f"X is an array with the text {text!r} in row {row}, column {column}, which is no number: convert your "
+            "data to numeric codes 0, 1, ..., or give a data frame, such as pandas.DataFrame(X), whose columns of text "
+            "are categories"
         )
     return X
 

@@ -157,14 +157,20 @@ def others_of(table: Array) -> Array:
     return before + after
 
 
-def require_sums(owner: str, name: str, total: Array, part: Array, scale: Array | None = None) -> None:
-    """ValueError if sums by class [K, ...], none negative, are larger in a part, but for rounding of ``scale``."""
+def require_sums(
+    owner: str, name: str, total: Array, part: Array, scale: Array | None = None, columns: Array | None = None
+) -> None:
+    """ValueError if sums by class [K, D, ...], none negative, are larger in a part, but for rounding of ``scale``.
+
+    ``columns`` [D] are those of the sums, if these are not one a column.
+    """
     total, part = np.asarray(total), np.asarray(part)
     bad = part - total > _noise(total, part, total if scale is None else np.asarray(scale), STEP_ERROR * CHAIN)
     if bad.any():
-        k = int(np.argwhere(bad)[0][0])
+        k, *place = np.argwhere(bad)[0][:2].tolist()
+        of = "".join(f", column {d if columns is None else columns[d]}" for d in place)
         raise ValueError(
-            f"{owner}: {name} of the rows to take away, {part[bad][0]:g} in class {k}, is more than the total "
+            f"{owner}{of}: {name} of the rows to take away, {part[bad][0]:g} in class {k}, is more than the total "
             f"{total[bad][0]:g}, so these rows cannot have been counted; take away rows that were"
         )
 
@@ -182,9 +188,9 @@ def require_squares(owner: str, total: tuple[Array, ...], part: tuple[Array, ...
     if bad.any():
         k, d = np.argwhere(bad)[0]
         raise ValueError(
-            f"{owner}: mean {part_mean[k, d]:g} and squares {part_squares[k, d]:g} of the rows to take away do not fit "
-            f"in mean {mean[k, d]:g} and squares {squares[k, d]:g} of class {k}, column {d}, so these rows cannot have "
-            "been counted; take away rows that were"
+            f"{owner}, column {d}: mean {part_mean[k, d]:g} and squares {part_squares[k, d]:g} of the rows to take "
+            f"away do not fit in mean {mean[k, d]:g} and squares {squares[k, d]:g} of class {k}, so these rows cannot "
+            "have been counted; take away rows that were"
         )
 
 

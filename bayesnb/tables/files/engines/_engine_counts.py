@@ -70,6 +70,8 @@ class _Counts:
     def table(self, column: Column, size: int) -> Array:
         """How many rows have each code of a column, [K, C]."""
         table = np.zeros((self.num_classes, size))
+        if column.family is not None:
+            raise DataError(f"an engine does not check the codes of column '{column.name}': {RECIPE}")
         if column.kind == MISSING:
             return self._gaps(column.name, table)
         found = self.queries.values(column.name)

@@ -135,7 +135,7 @@ def plain_rows(
 def words_of(error: BaseException) -> str:
     """The message of another library's error, as part of a sentence."""
     text = getattr(error, "strerror", None) or str(error)
-    return " ".join(text.split()).rstrip(".").replace(". ", "; ")
+    return re.sub(r"(?<!\.)\. ", "; ", " ".join(text.split()).rstrip("."))
 
 
 @contextmanager

@@ -1,0 +1,80 @@
+"""Refusals of rows in the words of their table: the column by its name, the class by its label, and the first row."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+
+from bayesnb.tables.frames._series import label
+
+FROM_CORE = re.compile(r"(?:^|: )(?:block '|class_counts)")
+OF_BLOCK = re.compile(r"block '([^']*)', (?:class (\d+), )?column (\d+)( of X)?")
+OF_CLASS = re.compile(r"\bclass (\d+)")
+ROW = re.compile(r"\brow \d|\bline \d")
+
+
+def in_words(sentence: str, schema: Any, classes: Any) -> str:
+    """A sentence about a column of a block, and about the number of a class, by names and labels."""
+
+    def column(found: re.Match[str]) -> str:
+        block, k, place, of_x = found.groups()
+        if of_x or block not in schema.blocks:
+            name = f"column {place}{of_x or ''}"
+        elif schema.named or not hasattr(schema, "positions"):
+            name = f"column '{schema.names_by_block[block][int(place)]}'"
+        else:
+            name = f"column {schema.positions[block][int(place)]} of X"
+        return name if k is None else f"{name}, class {k}"
+
+    def of_class(found: re.Match[str]) -> str:
+        k = int(found[1])
+        return f"class '{label(classes[k])}'" if k < len(classes) else found[0]
+
+    if not FROM_CORE.search(sentence):
+        return sentence
+    return OF_CLASS.sub(of_class, OF_BLOCK.sub(column, sentence))
+
+
+@contextmanager
+def named(schema: Any, classes: Any) -> Iterator[None]:
+    """Put refusals ``in_words``."""
+    try:
+        yield
+    except ValueError as error:
+        error.args = (in_words(str(error), schema, classes),)
+        raise
+
+
+def first_row(error: ValueError, num_rows: int, use: Callable[[slice], object]) -> str:
+    """The first row up to which ``use`` refuses rows in the same sentence, such as `row 7: `; empty if there is none.
+
+    Also if the sentence names a row itself.
+    """
+
+    def refuses(row: int) -> bool:
+        try:
+            use(slice(row + 1))
+        except ValueError as other:
+            return str(other) == str(error)
+        return False
+
+    with warnings.catch_warnings(action="ignore"):
+        row = num_rows if ROW.search(str(error)) else bisect_left(range(num_rows), True, key=refuses)
+    return f"row {row}: " if row < num_rows else ""
+
+
+def use_rows(use: Callable[[Any], Any], rows: Any, schema: Any, classes: Any) -> Any:
+    """``use(rows)``, of which a refusal names the column and the row; rows are a table, or arrays by block."""
+    try:
+        return use(rows)
+    except ValueError as error:
+        num_rows = jax.tree.leaves(rows)[0].shape[0]
+        row = first_row(error, num_rows, lambda some: use(jax.tree.map(lambda x: x[some], rows)))
+        error.args = (row + in_words(str(error), schema, classes),)
+        raise
