@@ -96,8 +96,7 @@ def _at_scale(
         return -value - 0.5 * float(np.linalg.slogdet(scales[:, None] * curvature * scales)[1]), mode
     bounds = scipy.optimize.Bounds(np.full(len(start), -1.0), np.full(len(start), np.inf))
     best = scipy.optimize.minimize(lambda at: loss(at)[:2], start, jac=True, method="L-BFGS-B", bounds=bounds)
-    information = temperature**2 * table.information(temperature * (1.0 + best.x), scales)
-    return -float(best.fun) - 0.5 * float(np.log1p(information).sum()), best.x
+    return -float(best.fun) - 0.5 * table.log_volume(temperature * (1.0 + best.x), temperature * scales), best.x
 
 
 def _newton(

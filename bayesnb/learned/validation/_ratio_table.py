@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,40 +128,40 @@ class LeftOutRatios:
 
     def hessian(self, probs: Array) -> Array:
         """The second derivatives of the loss where the other classes have these ``probs``, but for improbable ones."""
-        num_others = probs.shape[1]
 
         def part(rows: slice) -> Array:
-            weight = np.repeat(self.weight[rows], num_others)
-            some, ratios = self._above(1e-9, weight * probs[rows].ravel(), rows)
-            of_some, weight = probs[rows].ravel()[some], weight[some]
-            kind = ratios.dtype
-            if num_others == 1:  # both products are of the same rows
-                spread = np.sqrt(weight * of_some * (1.0 - of_some)).astype(kind)[:, None] * ratios
-                return spread.T @ spread
-            spread = np.sqrt(weight * of_some).astype(kind)[:, None] * ratios
-            weighted = (np.sqrt(weight) * of_some).astype(kind)[:, None] * ratios
-            row = np.arange(len(ratios)) if isinstance(some, slice) else some
-            starts = np.flatnonzero(np.diff(row // num_others, prepend=-1))
-            mean = np.add.reduceat(weighted, starts) if len(starts) else weighted
+            spread, mean = self._spread(probs, rows)
             return spread.T @ spread - mean.T @ mean
 
-        return np.add.reduce(in_threads(part, self.blocks), axis=0, dtype=np.float64)
+        # a sum over blocks costs F^2 each
+        blocks = row_blocks(len(probs), self._row_bytes, 8 * self.num_features**2, limits.IN_CACHE)
+        return reduce(np.add, in_threads(part, blocks), np.zeros((self.num_features,) * 2))
 
-    def information(self, powers: Array, scales: Array) -> Array:
-        """Eigenvalues of that matrix in powers that are divided by these scales [F]; zeros may be left out."""
-        (num_rows, num_others), num_features = self.prior.shape, self.num_features
-        if num_features <= num_rows * (num_others + 1):
-            curvature = self.hessian(self.loss(powers).probs)
-            return np.maximum(np.linalg.eigvalsh(scales[:, None] * curvature * scales), 0.0)
-        # S S' has the nonzero eigenvalues of S' S; S has a row for each class, with ratios about the mean
+    def log_volume(self, powers: Array, scales: Array) -> float:
+        """log det(1 + S H S), H the second derivatives under powers [F] and S the ``scales`` [F]."""
         probs, _ = softmax(self.joint(powers))
-        _, ratios = self._above(-1.0, np.zeros(self.prior.size), slice(None))
-        ratios = ratios.reshape(num_rows, num_others, num_features)
-        mean = np.einsum("nk,nkf->nf", probs, ratios)[:, None]
-        own = 1.0 - probs.sum(axis=1, keepdims=True)
-        root = np.sqrt(self.weight[:, None] * np.concatenate([probs, np.maximum(own, 0.0)], axis=1))[:, :, None]
-        spread = (root * np.concatenate([ratios - mean, -mean], axis=1)).reshape(-1, num_features) * scales
-        return np.maximum(np.linalg.eigvalsh(spread @ spread.T), 0.0)
+        if self.num_features <= self.prior.size:
+            matrix = scales[:, None] * self.hessian(probs) * scales
+        else:  # H = A' D A with D of 1 and -1, and det(1 + A' D A) = det(1 + D A A')
+            parts = self._spread(probs, slice(None))
+            signs, rows = np.repeat([1.0, -1.0], [*map(len, parts)]), np.concatenate(parts) * scales
+            matrix = signs[:, None] * (rows @ rows.T)
+        return float(np.linalg.slogdet(np.eye(len(matrix)) + matrix)[1])
+
+    def _spread(self, probs: Array, rows: slice) -> tuple[Array, Array]:
+        """A [M, F] and B [L, F] of rows, with the second derivatives A' A - B' B."""
+        num_others = probs.shape[1]
+        weight, of_rows = np.repeat(self.weight[rows], num_others), probs[rows].ravel()
+        some, ratios = self._above(1e-9, weight * of_rows, rows)
+        of_some, weight = of_rows[some], weight[some]
+        kind = ratios.dtype
+        if num_others == 1:  # both products are of the same rows
+            return np.sqrt(weight * of_some * (1.0 - of_some)).astype(kind)[:, None] * ratios, ratios[:0]
+        spread = np.sqrt(weight * of_some).astype(kind)[:, None] * ratios
+        weighted = (np.sqrt(weight) * of_some).astype(kind)[:, None] * ratios
+        row = np.arange(len(of_rows))[some] // num_others
+        starts = np.flatnonzero(np.diff(row, prepend=-1))
+        return spread, np.add.reduceat(weighted, starts) if len(starts) else weighted
 
     def _above(self, least: float, numbers: Array, rows: slice) -> tuple[slice | Array, Array]:
         """The places of numbers of the rows' classes above the least, and the log ratios there with forests', [M, F].
@@ -177,9 +178,11 @@ class LeftOutRatios:
     @cached_property
     def blocks(self) -> list[slice]:
         """Rows whose log ratios fit in the cache together."""
-        num_rows, num_others, num_features = self.ratios.shape
-        row_bytes = self.ratios.itemsize * max(num_others * num_features, 1)
-        return [*row_blocks(num_rows, row_bytes, block_bytes=limits.IN_CACHE)] or [slice(0)]  # one, if empty
+        return [*row_blocks(len(self.ratios), self._row_bytes, block_bytes=limits.IN_CACHE)] or [slice(0)]  # if empty
+
+    @property
+    def _row_bytes(self) -> int:
+        return self.ratios.itemsize * max(prod(self.ratios.shape[1:]), 1)
 
 
 class Groups(NamedTuple):
