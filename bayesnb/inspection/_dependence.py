@@ -181,8 +181,7 @@ def dependence(
     places, starts = find_places(layout, families, arrays), starts_of(pairs.categories.sizes)
     codes = (column[column < starts[d + 1]] for d, column in enumerate(places.T))
     unique = [d for d, seen in enumerate(codes) if 2 * len(np.unique(seen)) > len(seen)]
-    back = np.ix_(layout.back, layout.back)
-    nats, factor, per_row = (np.asarray(_symmetric(table)[back]) for table in measure_pairs(fit))
+    nats, factor, per_row = (np.asarray(fit.of_features(_symmetric(table))) for table in measure_pairs(fit))
     return Dependence(tuple(names), nats, factor, per_row, tuple(sorted(layout.order[unique].tolist())))
 
 

@@ -31,7 +31,7 @@ from bayesnb.core.families._categorical import CategoricalStatistics, EndToEnd
 from bayesnb.core.families.priors._normal_inverse_gamma import NormalInverseGamma
 from bayesnb.learned.forests import _bivariate_normal as bivariate_normal
 from bayesnb.learned.forests._bivariate_normal import Moments
-from bayesnb.learned.forests._layout import Layout, Segments, normal_prior, pseudo_counts
+from bayesnb.learned.forests._layout import Layout, Segments, have_several, normal_prior, pseudo_counts
 from bayesnb.learned.forests._pairs import PairStatistics, join_segments, merge_labels
 
 
@@ -94,6 +94,7 @@ def prepare_parts(
 ) -> Parts:
     """The priors of all labels and their statistics, of segments instead of categories. Pure JAX.
 
+    A column of one segment, such as a histogram's without cuts, is left out: its edges would be other words for none.
     ``blocks`` are the model's own statistics.
     """
     pairs = join_segments(pairs, segments)
@@ -113,6 +114,8 @@ def prepare_parts(
     if sizes:
         concentration = jnp.concatenate([pseudo_counts(families[name]) for name in layout.categories], axis=1)
         concentration = EndToEnd(tuple(chain.from_iterable(segments))).of_columns(concentration)
+        some = np.repeat(have_several(segments), [*map(len, segments)])
+        concentration = concentration[:, np.flatnonzero(some)]
         shares = dirichlet.dirichlet_mean(concentration, EndToEnd(sizes).total)
         shares = jnp.concatenate([shares, jnp.ones((num_classes, len(sizes) + 1))], axis=1)
         counts = pairs.categories.counts.reshape(num_classes, size, size)
@@ -138,10 +141,7 @@ def take_labels(tables: Any, labels: Array) -> Any:
 
 @jax.jit
 def log_evidence_ratios(parts: Parts) -> Array:
-    """The log of that ratio [F, F], parents first, in the order of tables; ``NEVER`` where no dependence is possible.
-
-    A column of one category, such as a histogram's without cuts, has no edges: they would be other words for no edge.
-    """
+    """The log of that ratio [F, F], parents first, in the order of tables; ``NEVER`` where no dependence can be."""
     sizes = parts.sizes
 
     def edges(child: Child) -> Array:
@@ -153,9 +153,7 @@ def log_evidence_ratios(parts: Parts) -> Array:
 
     real = bivariate_normal.log_bayes_factor(parts.prior, parts.moments).sum(axis=0)
     ratios = assemble([edges(child) for child in parts.children], real, NEVER)
-    single = np.append(np.array(sizes, int) == 1, np.zeros(len(ratios) - len(sizes), bool))
-    never = np.eye(len(ratios), dtype=bool) | single[:, None] | single[None, :]
-    return jnp.where(never, NEVER, ratios)
+    return jnp.where(np.eye(len(ratios), dtype=bool), NEVER, ratios)
 
 
 def assemble(given_categories: list[Array], given_real: Array, fill: float) -> Array:

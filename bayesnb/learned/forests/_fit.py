@@ -110,14 +110,16 @@ def add_pairs(
 
 
 def choose_parents(fit: ForestPosterior, preferences: Array | None = None) -> ForestPosterior:
-    """The fit with its most probable forest, if "best"; ``preferences`` [F] decide where edges tie."""
+    """The fit with its most probable forest, if "best"; ``preferences`` [F] by feature decide where edges tie."""
     if fit.structure != "best":
         return fit
-    evidence, back = forest_evidence(fit), fit.layout.back
+    evidence, features, order = forest_evidence(fit), np.sort(fit.edged), np.argsort(fit.edged)
     own = find_preferences(fit) if preferences is None else preferences
     # both directions of an edge may have one evidence, and rounding, as of another order of rows, is not to choose
-    weights: Array = np.asarray(log_weights(evidence)).round(TIE_DIGITS) + own[:, None]
-    return replace(fit, parents=largest_branching(weights[np.ix_(back, back)]))
+    weights: Array = np.asarray(log_weights(evidence)).round(TIE_DIGITS) + own[fit.edged, None]
+    found, parents = largest_branching(weights[np.ix_(order, order)]), np.full(len(fit.segments), -1)
+    parents[features] = np.where(found < 0, -1, features[found])
+    return replace(fit, parents=parents)
 
 
 def find_preferences(fit: ForestPosterior) -> Array:
@@ -128,7 +130,9 @@ def find_preferences(fit: ForestPosterior) -> Array:
         counts = parts.children[0].statistics.counts.reshape(parts.num_classes, parts.num_labels, -1)
         logs = gammaln(LabelAxis.cut(counts, len(parts.sizes)).alone + 1.0).sum(axis=(0, 1))
         sums[: len(parts.sizes)] += np.add.reduceat(logs, starts_of(parts.sizes)[:-1])
-    return PREFERENCE * (sums / np.abs(sums).max(initial=1.0)).round(4)
+    found = np.zeros(len(fit.segments))
+    found[fit.edged] = PREFERENCE * (sums / np.abs(sums).max(initial=1.0)).round(4)
+    return found
 
 
 def forest_statistics(

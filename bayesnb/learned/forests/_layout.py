@@ -121,11 +121,6 @@ class Layout(NamedTuple):
         names = (*self.categories, *self.reals, *self.others)
         return np.array([*chain.from_iterable(places[name] for name in names)], int)
 
-    @property
-    def back(self) -> Array:
-        """The place in this order of each feature of the model, [F]."""
-        return np.argsort(self.order)
-
     def count(self, names: tuple[str, ...]) -> int:
         """The number of features of these blocks."""
         sizes = dict(self.features)
@@ -160,7 +155,14 @@ def find_places(layout: Layout, families: Mapping[str, Family], arrays: Mapping[
     return either.concatenate(parts, axis=1)
 
 
-def join_places(places: Array, segments: Segments) -> Array:
-    """The places of segments from those of the categories that they join."""
-    sizes = [*chain.from_iterable(segments), 1]
-    return either.take(np.repeat(np.arange(len(sizes), dtype=np.int32), sizes), places)
+def join_places(places: Array, segments: Segments, some: Array | None = None) -> Array:
+    """The places of segments from those of the categories that they join; of ``some`` of the columns alone, [I]."""
+    sizes = np.array([*chain.from_iterable(segments), 1])
+    own = np.ones(len(segments), bool) if some is None else some
+    first = np.append(np.repeat(own, np.array([*map(len, segments)], int)), True)
+    return either.take(np.repeat((np.cumsum(first) - 1).astype(np.int32), sizes), places[:, own])
+
+
+def have_several(segments: Segments) -> Array:
+    """True for columns of several segments, [I]: others, such as a histogram without cuts, have no edges."""
+    return np.array([len(one) > 1 for one in segments], bool)

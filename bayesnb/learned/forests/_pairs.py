@@ -22,7 +22,7 @@ from bayesnb.core.families.parts._statistics import Statistics
 from bayesnb.core.families.priors._normal_inverse_gamma import NormalStatistics
 from bayesnb.core.results._combine import table_sizes
 from bayesnb.core.rows._labelled_rows import LabelledRows
-from bayesnb.learned.forests._layout import Layout, Segments, find_places, join_places
+from bayesnb.learned.forests._layout import Layout, Segments, find_places, have_several, join_places
 
 
 @pytree
@@ -209,9 +209,20 @@ def merge_labels(statistics: Any, sizes: tuple[int, ...]) -> Any:
 
 
 def join_segments(pairs: PairStatistics, segments: Segments) -> PairStatistics:
-    """The statistics with the segments of columns instead of their categories, unless these were counted."""
-    if pairs.categories.sizes == tuple(map(len, segments)):
+    """The statistics with the segments of columns instead of their categories, of columns of several segments."""
+    some = have_several(segments)
+    if pairs.categories.sizes != tuple(map(len, segments)):  # others were counted
+        pairs = _merge_categories(pairs, segments)
+    if some.all():
         return pairs
+    of_labels, categories = np.repeat(some, pairs.categories.sizes), pairs.categories
+    labels = np.flatnonzero(np.tile(of_labels, pairs.num_classes))
+    sizes = tuple(np.array(categories.sizes)[some].tolist())
+    left = replace(categories, counts=categories.counts[labels][:, np.flatnonzero(of_labels)], sizes=sizes)
+    return replace(pairs, categories=left, blocks={b: one.spread_classes(labels) for b, one in pairs.blocks.items()})
+
+
+def _merge_categories(pairs: PairStatistics, segments: Segments) -> PairStatistics:
     num_classes, sizes = pairs.num_classes, tuple(chain.from_iterable(segments)) * pairs.num_classes
     blocks = {name: merge_labels(statistics, sizes) for name, statistics in pairs.blocks.items()}
     categories = pairs.categories

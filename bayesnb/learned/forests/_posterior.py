@@ -31,7 +31,7 @@ from bayesnb.core.results._combine import add_forests, raise_to_powers
 from bayesnb.core.rows._sufficient_statistics import ModelStatistics
 from bayesnb.learned.forests._bivariate_normal import Conditional
 from bayesnb.learned.forests._edges import Parts, log_evidence_ratios, prepare_parts
-from bayesnb.learned.forests._layout import Layout, Segments, find_places, join_places, lay_out
+from bayesnb.learned.forests._layout import Layout, Segments, find_places, have_several, join_places, lay_out
 from bayesnb.learned.forests._pairs import PairStatistics
 from bayesnb.learned.forests._ratios import PairRows, PairTables, log_ratios, pair_tables
 from bayesnb.learned.forests._structures import STRUCTURES, EachParent, OneForest, log_weights
@@ -153,8 +153,7 @@ class ForestPosterior(Classifier):
         """
         evidence = self._edge_evidence("edge_probs")
         probs = self.chosen_edges() if self.structure == "best" else edge_probabilities(log_weights(evidence))
-        back = self.layout.back
-        return either.clip(probs[np.ix_(back, back)], 0.0, 1.0)
+        return either.clip(self.of_features(probs), 0.0, 1.0)
 
     @property
     def root_probs(self) -> Array:
@@ -172,8 +171,19 @@ class ForestPosterior(Classifier):
         """The ``parents`` in the order of tables."""
         if self.parents is None:
             return None
-        found, back = either.take(self.parents, self.layout.order), self.layout.back
-        return either.where(found < 0, -1, either.take(back, either.maximum(found, 0)))
+        found, place = either.take(self.parents, self.edged), np.zeros(len(self.segments), int)
+        place[self.edged] = np.arange(len(self.edged))
+        return either.where(found < 0, -1, either.take(place, either.maximum(found, 0)))
+
+    @property
+    def edged(self) -> Array:
+        """The features that may have edges, in the order of tables: of the columns with categories those of several."""
+        return np.array([d for d in self.layout.order if len(self.segments[d]) != 1], int)
+
+    def of_features(self, table: Array) -> Array:
+        """A table of the features that may have edges for all of the model, in their order, [F, F]; 0 for others."""
+        places = (np.arange(len(self.segments))[:, None] == self.edged[None]).astype(float)
+        return places @ table @ places.T
 
     def chosen_edges(self) -> Array:
         """1 for the edges of the "best" forest, [F, F] in the order of tables."""
@@ -267,7 +277,8 @@ def _by_blocks(function: Callable[[PairRows], Array], rows: PairRows, row_bytes:
 def find_rows(fit: ForestPosterior, families: Mapping[str, Family], arrays: Mapping[str, Array]) -> PairRows:
     """The rows as forests take them, in floating point."""
     layout = fit.layout
-    places = join_places(find_places(layout, families, arrays), layout.joined(fit.segments))
+    joined = layout.joined(fit.segments)
+    places = join_places(find_places(layout, families, arrays), joined, have_several(joined))
     blocks = tuple(either.floats(arrays[name]) for name in (*layout.reals, *layout.others))
     none = either.floats(places[:, :0])
     return PairRows(places, blocks, either.concatenate([none, *blocks[: len(layout.reals)]], axis=1))

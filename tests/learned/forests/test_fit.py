@@ -168,6 +168,29 @@ def test_a_constant_column_says_nothing_and_a_single_one_has_no_edges():
     assert_allclose(alone.edge_probs, [[0.0]])
 
 
+@pytest.mark.parametrize("structure", ["average", "best", "aode"])
+def test_columns_of_one_category_are_left_out(rng, structure):
+    """Such as a histogram's without cuts: the forests are those of the other columns, under their own names."""
+    sizes, several = (1, 3, 1, 2, 3), [1, 3, 4]
+    codes = np.stack([rng.integers(0, size, N) for size in sizes], axis=1)
+    codes[:, 4] = np.where(rng.random(N) < 0.7, codes[:, 1], codes[:, 4])
+    models = [nb.NaiveBayes(nb.Categorical(of)) for of in (sizes, (3, 2, 3))]
+    fit, others = (
+        nb.fit_forests(model, x, Y, structure=structure)
+        for model, x in zip(models, (codes, codes[:, several]), strict=True)
+    )
+    assert_allclose(fit.predict_log_proba(codes), others.predict_log_proba(codes[:, several]), rtol=1e-12)
+    assert_allclose(nb.leave_one_out(fit, codes, Y), nb.leave_one_out(others, codes[:, several], Y), rtol=1e-12)
+    if structure == "best":
+        assert_array_equal(fit.parents[[0, 2]], -1)
+        own = others.parents
+        assert_array_equal(fit.parents[several], np.where(own < 0, -1, np.array(several)[own]))
+    if structure != "aode":
+        assert_allclose(fit.log_evidence - others.log_evidence, 0.0, atol=1e-9)
+        assert_allclose(fit.edge_probs[np.ix_(several, several)], others.edge_probs, rtol=1e-12)
+        assert fit.edge_probs.sum() == pytest.approx(others.edge_probs.sum())
+
+
 @pytest.mark.parametrize("family", [nb.Normal(), nb.Bernoulli()])
 def test_no_columns(family):
     fit = nb.fit_forests(nb.NaiveBayes(family), np.zeros((4, 0)), [0, 1, 1, 1])
