@@ -87,8 +87,6 @@ def warnings_as_sentences() -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show
         yield
-
-
 target_option = click.option("--target", metavar="COLUMN", help="The column of classes.  [default: the last column]")
 
 

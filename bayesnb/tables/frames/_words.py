@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -28,6 +28,14 @@ OF_ALL_TEXTS = {"max_df": 1.0, "min_df": 1, "max_features": None}
 
 NO_WORD = "\0"
 """The only word of a vocabulary that is empty so far."""
+
+
+@runtime_checkable
+class Vectorizer(Protocol):
+    """A vectorizer of scikit-learn, known by its method: its module takes half a second to import."""
+
+    def build_analyzer(self) -> Any:
+        """What splits a text into words."""
 
 
 def vectorizer_of(given: Any) -> Any:

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from bayesnb.compute.arrays._placement import without_mask
@@ -34,6 +33,8 @@ class IncrementalClassifier(ClassifierMixin, BaseEstimator):
 
     def score(self, X: Table, y: LabelsLike, sample_weight: ArrayLike | None = None) -> float:
         """The share of rows X [N, D], or of their weights, whose label y [N], as for ``fit``, is predicted."""
+        from sklearn.metrics import accuracy_score  # takes a tenth of a second, and predictions need none
+
         return float(accuracy_score(plain_labels(y), self.predict(X), sample_weight=sample_weight))
 
     def codes_of(self, y: LabelsLike) -> Array:

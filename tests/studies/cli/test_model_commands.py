@@ -285,6 +285,18 @@ for args in {[*EARLY]}:
         assert words in line
 
 
+@pytest.mark.usefixtures("place")
+def test_models_load_no_part_of_scikit_learn_that_they_do_not_use():
+    commands = [["fit", "good.csv", "--save=m"], ["predict", "m", "good.csv"], ["explain", "m", "good.csv", "--row=1"]]
+    program = (
+        "import sys\nfrom contextlib import suppress\nfrom bayesnb.studies.cli import main\n"
+        f"for args in {commands}:\n    with suppress(SystemExit): main(args)\n"
+        "print({'sklearn.metrics', 'sklearn.preprocessing'} & {*sys.modules})"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout.endswith("\nset()\n")
+
+
 def test_without_a_name_the_model_has_that_of_the_data(place):
     (place / "more.rows.csv").write_text(GOOD)
     for data, name in (("good.csv", "good.bnb"), ("more.rows.csv", "more.bnb"), ("iris", "iris.bnb")):

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import scipy.sparse
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._cells import is_sparse
@@ -26,7 +25,7 @@ from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._summaries import Summary
 from bayesnb.tables.frames._texts import Texts
 from bayesnb.tables.frames._values import Reading
-from bayesnb.tables.frames._words import WordColumn, make, plain_params, vectorizer_of
+from bayesnb.tables.frames._words import Vectorizer, WordColumn, make, plain_params, vectorizer_of
 from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
 from bayesnb.tables.sklearn._fitted import model_like
 from bayesnb.tables.sklearn._kept_rows import KeptRows
@@ -182,7 +181,7 @@ STORED["index"] = Kind("index", pd.Index, write=pd.Index.to_numpy, read=pd.Index
 STORED["arrow"] = Kind("arrow", pa.Array | pa.Table, write=_write_arrow, read=_read_arrow)
 STORED["vectorizer"] = Kind(
     "vectorizer",
-    CountVectorizer | HashingVectorizer,
+    Vectorizer,
     write=lambda one: [type(one).__name__, plain_params(one)],
     read=lambda name, params: vectorizer_of(make(name, params)),
 )
