@@ -87,6 +87,8 @@ def warnings_as_sentences() -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show
         yield
+
+
 target_option = click.option("--target", metavar="COLUMN", help="The column of classes.  [default: the last column]")
 
 
