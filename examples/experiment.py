@@ -59,9 +59,10 @@ if len(few) and few["p_worse"].item() < 0.5:
 print(study.to_latex("experiment.tex"))
 
 # %% [markdown]
-# **The picture.** With few rows full Bayes is far below the plug-ins, some of them above a break of the axis. What is
-# left, the over-confidence of features that depend on each other, more rows do not cure; tempering does. Not everything
-# pays everywhere: on iris the MLE has caught up at 40 rows.
+# **The picture**, on logarithmic scales. With few rows full Bayes is far below the plug-ins. What is left, the
+# over-confidence of features that depend on each other, more rows do not cure; tempering does. Not everything pays
+# everywhere: on iris the MLE has caught up at 40 rows. Bands are 95 % intervals of each mean; differences on the same
+# splits, above, are surer than two bands that overlap look.
 #
 # ![Log loss against training rows on four sets, twenty splits each](images/experiment.png)
 

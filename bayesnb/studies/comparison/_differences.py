@@ -15,6 +15,9 @@ from bayesnb.studies.comparison._paired import Difference, Regions, check_rope, 
 from bayesnb.tables.frames._series import Array, DataError, closest
 
 ALL_SETS = "all sets"
+LARGEST = "largest"
+"""A size: the largest of each set. All sets together have size 0 if theirs differ."""
+
 Counts = tuple[int, int, int]
 """Numbers of sets, of splits where both methods have a value, and of those where one failed."""
 
@@ -30,7 +33,7 @@ def differences(
     *,
     metric: str = "log_loss",
     rope: float = 0.01,
-    size: int | None = None,
+    size: int | str | None = None,
     over: str = OVER[0],
     seed: int = 0,
 ) -> pd.DataFrame:
@@ -39,18 +42,20 @@ def differences(
     _require("method", reference, study.methods)
     _require("way to put sets together", over, OVER)
     _require("metric", metric, STUDY_METRICS)
-    sizes = sorted({own for name in study.sets for own in study.sizes(name)})
-    if size is not None:
-        _require("size of training sets", size, sizes)
+    sizes = {name: study.sizes(name)[-1:] if size == LARGEST else study.sizes(name) for name in study.sets}
+    every = sorted({own for some in sizes.values() for own in some})
+    if size not in (None, LARGEST):
+        _require("size of training sets", size, every)
     others = [method for method in study.methods if method != reference]
     rows, found = [], dict[tuple[int, str], list[tuple[Difference, Counts]]]()
     for data_set in study.sets:
-        for own in study.sizes(data_set):
-            for method in others if size in (None, own) else ():
+        for own in sizes[data_set]:
+            for method in others if size in (None, LARGEST, own) else ():
                 one, counts = difference_of(study, data_set, own, method, reference, metric)
                 about = data_set, own, method, reference, metric
                 rows.append(_row(about, one.mean, one, one.interval(), one.regions(rope), counts))
-                found.setdefault((own, method), []).append((one, counts))
+                level = 0 if size == LARGEST and len(every) > 1 else own
+                found.setdefault((level, method), []).append((one, counts))
     for (own, method), parts in sorted(found.items(), key=lambda item: (item[0][0], others.index(item[0][1]))):
         together, counts = _over_sets(parts, rope, over, seed)
         if together is not None:

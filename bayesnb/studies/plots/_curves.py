@@ -66,7 +66,7 @@ def learning_curve(
     ax.set_xlabel("training rows")
     ax.set_ylabel(ylabel)
     if log_scale:
-        _use_log_scale(ax)
+        use_log_scale(ax)
     return tidy(ax)
 
 
@@ -160,7 +160,7 @@ def _size_labels(sizes: Sequence[int]) -> list[str]:
     return labels[::-1]
 
 
-def _use_log_scale(ax: Axes) -> None:
+def use_log_scale(ax: Axes) -> None:
     """Use a logarithmic scale with plain numbers, and fewer labels the more decades it spans."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 

@@ -42,11 +42,11 @@ def class_line(k: int) -> dict[str, Any]:
 
 
 def method_lines(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The lines of methods; those without a style of their own have small markers and colours that are left over."""
+    """The lines of methods; those without a style of their own have small markers, and first colours that are left."""
     taken = {STYLES[name]["color"] for name in names if name in STYLES}
-    left = [k for k, colour in enumerate(COLOURS) if colour not in taken] or [0]
     others = [name for name in names if name not in STYLES]
-    own = {name: {**class_line(left[i % len(left)]), "markersize": 4} for i, name in enumerate(others)}
+    left = [k for k in range(len(COLOURS) + len(others)) if k >= len(COLOURS) or COLOURS[k] not in taken]
+    own = {name: {**class_line(k), "markersize": 4} for name, k in zip(others, left, strict=False)}
     return {name: own.get(name) or STYLES[name] for name in names}
 
 

@@ -15,12 +15,13 @@ from bayesnb.inspection._arviz import elpd_data
 from bayesnb.learned.validation._cross_validate import cross_validate
 from bayesnb.learned.validation._leave_one_out import leave_one_out
 from bayesnb.studies.comparison._designs import Design, Split
-from bayesnb.studies.comparison._differences import differences
+from bayesnb.studies.comparison._differences import LARGEST, differences
 from bayesnb.studies.comparison._journal import Journal
 from bayesnb.studies.comparison._metrics import BY_ROW, LOG_SMALLEST, SET_METRICS, SETS_BY_ROW, STUDY_METRICS
 from bayesnb.studies.comparison._over_sets import Friedman, friedman, wilcoxon
 from bayesnb.studies.comparison._run import Plan
 from bayesnb.studies.comparison._scored_cells import Cell, Place
+from bayesnb.studies.comparison._standings import best_method
 from bayesnb.studies.plots._studies import draw_curves, draw_differences, num_pages
 from bayesnb.studies.report._score_table import score_table
 from bayesnb.tables.frames._series import Array, DataError, closest
@@ -211,7 +212,7 @@ class Experiment:
         reference: str,
         rope: float = 0.01,
         metric: str | None = None,
-        size: int | None = None,
+        size: int | str | None = None,
         over: str = "signed rank",
         seed: int = 0,
     ) -> pd.DataFrame:
@@ -225,10 +226,10 @@ class Experiment:
         pool. ``missing`` counts splits on which one of the two failed: they are left out.
 
         Args:
-            reference: One of the methods.
+            reference: One of the methods; or "best", the one of the lowest mean rank, to which luck has added something.
             rope: Up to this difference two methods are equal in practice.
             metric: One of those of the study, by default its first.
-            size: Of training sets; by default each.
+            size: Of training sets; by default each. Or "largest", that of each set; if they differ, "all sets" has 0.
             over: How sets are put together: "signed rank", or "hierarchical", which weighs sets by their errors and
                 samples by NUTS, in seconds for each method and size.
             seed: Of the draws over sets.
@@ -244,6 +245,7 @@ class Experiment:
             [['wine', 'full Bayes', 'crossed'], ['all sets', 'full Bayes', 'Bayesian signed rank']]
         """
         metric = self._metric(metric)
+        reference = self._reference(reference, metric, None if size == LARGEST else size)
         return differences(self, reference, rope=rope, metric=metric, size=size, over=over, seed=seed)
 
     def wilcoxon(self, metric: str | None = None, size: int | None = None) -> pd.DataFrame:
@@ -281,13 +283,13 @@ class Experiment:
 
         A figure has the curves of 30 sets at most; those of the next 30 are the next ``page``.
 
-        Where a method is far worse than the others, the axis is broken. Bars of curves are standard errors, those of
-        the forest 95 % intervals. By default the forest has the largest size that all sets have.
+        Bands of curves, and lines of the forest, are 95 % intervals; bands far wider than what the curves span are cut.
+        A log loss has a logarithmic scale. By default the forest has the largest size that all sets have.
 
         Args:
             path: A file to write, such as "curves.pdf".
             metric, rope: As for ``differences``.
-            reference: A method, from which the others differ.
+            reference: A method, or "best", from which the others differ.
             size: Of training sets, of the forest.
             page: Of the curves, from 1; the forest has one page.
 
@@ -323,6 +325,12 @@ class Experiment:
         if metric not in self.metrics:
             raise DataError(f"the study has the metrics {', '.join(self.metrics)}, not '{metric}'")
         return metric
+
+    def _reference(self, given: str, metric: str, size: Any = None) -> str:
+        if given != "best" or given in self.methods:
+            return given
+        up = STUDY_METRICS[metric].higher_is_better
+        return best_method(self.scores(metric, size), higher_is_better=up)
 
     def _all_sizes(self) -> str:
         return ", ".join(map(str, sorted({size for name in self.sets for size in self.sizes(name)})))

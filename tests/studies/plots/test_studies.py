@@ -1,30 +1,51 @@
-"""Plots of a study: broken axes only where a method is far off, and every number of the table of differences."""
+"""Plots of a study: every mean in sight, bands of 95 % intervals, and every number of the table of differences."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from matplotlib.lines import Line2D
 from numpy.testing import assert_allclose
 
-from bayesnb.studies.comparison._differences import differences
-from bayesnb.studies.plots._studies import draw_curves, draw_differences, num_pages
+from bayesnb.studies.comparison._differences import difference_of, differences
+from bayesnb.studies.plots._studies import draw_curve, draw_curves, draw_differences, draw_forest, draw_keys, num_pages
+from bayesnb.studies.plots._style import method_lines
 from tests.studies.comparison.studies import random_study
 
 
-def scales(figure):
-    return [ax.get_yscale() for ax in figure.axes]
+def test_log_losses_have_a_logarithmic_scale_that_shows_every_mean():
+    study = random_study(b=40.0)
+    assert [ax.get_yscale() for ax in draw_curves(study).axes] == ["log"] * 3
+    assert [ax.get_yscale() for ax in draw_curves(study, "brier").axes] == ["linear"] * 3
+    for ax, name in zip(draw_curves(study).axes, study.sets, strict=True):
+        means = [study.losses(name, 64, method, "log_loss").mean() for method in study.methods]
+        low, high = ax.get_ylim()
+        assert low < min(means) < max(means) < high
+        assert_allclose(sorted(line.get_ydata()[1] for line in ax.lines), sorted(means))
 
 
-def test_an_axis_is_broken_where_a_method_is_far_off_and_only_there():
-    figure = draw_curves(random_study(b=40.0))
-    figure.canvas.draw()
-    assert scales(figure) == ["linear", "function", "linear"]
-    ax = figure.axes[1]
-    transform, back = ax.yaxis.get_transform(), ax.yaxis.get_transform().inverted()
-    values = np.array([0.5, 1.0, 2.0, 3.0, 30.0, 41.0])
-    assert_allclose(back.transform(transform.transform(values)), values)
-    assert (np.diff(transform.transform(values)) > 0).all()
-    share = np.diff(ax.transAxes.inverted().transform(ax.transData.transform([[20, 3.2], [20, 41]]))[:, 1])
-    assert 0.1 < share.item() < 0.35  # of the height is above the break
-    assert_allclose([float(label.get_text()) for label in ax.get_yticklabels()], ax.get_yticks())
+def test_bands_span_the_interval_and_far_wider_ones_do_not_flatten_the_curves():
+    study = random_study()
+    ax = draw_curve(study, "a", "log_loss").axes[0]
+    found, _ = difference_of(study, "a", 64, "MLE", None, "log_loss")
+    ends = found.mean * np.exp(np.array([-1, 1]) * found.half / found.mean)
+    bands = [band.get_paths()[0].vertices for band in ax.collections]
+    at_64 = [band[band[:, 0] == 64, 1] for band in bands]
+    assert any(np.allclose([y.min(), y.max()], ends) for y in at_64)
+    study.losses("a", 64, "MLE", "log_loss")[:] *= np.geomspace(1e-9, 20, 6)[:, None]
+    (ax,) = draw_curve(study, "a", "log_loss").axes
+    means = np.log([line.get_ydata() for line in ax.lines])
+    wide, (low, high) = difference_of(study, "a", 64, "MLE", None, "log_loss")[0], np.log(ax.get_ylim())
+    assert wide.half > 2 * wide.mean
+    assert_allclose([means.min() - low, high - means.max()], np.ptp(means) / 2)
+
+
+def test_the_legend_has_a_line_for_each_method():
+    keys = draw_keys(["MLE", "mine", "yours"])
+    lines = method_lines(["MLE", "mine", "yours"])
+    assert [*keys] == [*lines]
+    for name, figure in keys.items():
+        (line,) = figure.findobj(Line2D)
+        assert (line.get_color(), line.get_marker()) == (lines[name]["color"], lines[name]["marker"])
 
 
 def test_the_lines_are_the_means_of_the_study():
@@ -89,3 +110,15 @@ def test_an_interval_over_sets_that_lies_beside_their_mean_is_drawn_where_it_is(
     table.loc[table["data_set"] == "all sets", ["mean", "low", "high"]] = 1.0, 0.5, 0.9
     (bars,) = [c for c in draw_differences(table, 0.1).axes[0].collections if hasattr(c, "get_segments")]
     assert_allclose(bars.get_segments()[-1][:, 0], [0.5, 0.9])
+
+
+def test_many_methods_fill_rows_of_four_panels_and_each_has_a_picture_of_its_own():
+    table = differences(random_study(), "full Bayes", size=64, rope=0.1)
+    parts = [part.assign(method=f"{name} {copy}") for copy in range(3) for name, part in table.groupby("method")]
+    figure = draw_differences(pd.concat(parts), 0.1)
+    assert [ax.get_title(loc="left").split("\n")[0] for ax in figure.axes] == [part["method"].iloc[0] for part in parts]
+    figure.canvas.draw()
+    assert figure.get_figwidth() < 15
+    assert len({round(ax.get_position().y0, 3) for ax in figure.axes}) == 2
+    (ax,) = draw_forest(table, "MAP", 0.1).axes
+    assert_allclose(ax.collections[-1].get_offsets()[:, 0], table.loc[table["method"] == "MAP", "mean"])
