@@ -47,7 +47,7 @@ def parse_groups(given: str) -> tuple[str, str]:
     "--pseudo-rows", "s", type=click.FloatRange(min=0), default=1.0, show_default=True,
     help="How many rows more, of any content, classes must stand to dominate others.",
 )  # fmt: skip
-@click.option("--reference", metavar="NAME", help="The method that others are compared with.  [default: the first]")
+@click.option("--reference", metavar="NAME", help="The method that others are compared with.  [default: the best]")
 @click.option("--rope", type=click.FloatRange(min=0), default=0.01, show_default=True, help="Equal up to so much.")
 @click.option(
     "--groups", type=parse_groups, multiple=True, metavar="NAME=COLUMN",
@@ -117,9 +117,9 @@ def experiment(
     names = [*methods, *(str(getattr(program, "__name__", "")) for program in chosen[len(methods) :])]
     if not names:
         raise DataError(f"no method is given: name some of {', '.join(COMPARED)}")
-    first = reference or names[0]
-    if first not in names:
-        raise DataError(f"the reference '{first}' is none of the methods {', '.join(names)}{closest(first, names)}")
+    if reference not in (None, *names):
+        near = closest(str(reference), names)
+        raise DataError(f"the reference '{reference}' is none of the methods {', '.join(names)}{near}")
 
     from bayesnb.studies.report._run_study import experiment as run
     from bayesnb.studies.report._study_page import write_study
@@ -135,7 +135,7 @@ def experiment(
         with ends_like_ctrl_c():
             how: Any = {"design": "resplit" if resplit else "crossed", "s": s, **reading}
             study = run([*data], chosen, sizes, splits, metrics, seed, dict(groups), timeout, out, **how)
-            written = write_study(study, out, first, rope)
+            written = write_study(study, out, reference or "best", rope)
     except KeyboardInterrupt:
         goes_on(notes, out)
     screen.print(study.scores(metrics[0]).to_string(float_format="{:.4f}".format), markup=False, soft_wrap=True)

@@ -60,8 +60,8 @@ TOGETHER = {"kind": "one feature", "values": "", "missing": 0}
 """About columns that are one feature together."""
 
 
-def render_page(summary: Summary, figures: Mapping[str, bytes]) -> str:
-    """A summary as HTML; ``figures`` are PNG files by name."""
+def templates() -> Environment:
+    """The templates of pages, with the formats of their numbers and names."""
     environment = Environment(
         loader=PackageLoader("bayesnb.studies.report"),
         autoescape=True,  # names of columns, classes and files come from the user
@@ -72,22 +72,33 @@ def render_page(summary: Summary, figures: Mapping[str, bytes]) -> str:
     formats = (number, plural, tenths, capitalise, with_error)
     environment.filters |= {format.__name__: format for format in formats}
     environment.filters |= {"breakable": _breakable, "short": _short}
+    return environment
+
+
+def render_page(summary: Summary, figures: Mapping[str, bytes]) -> str:
+    """A summary as HTML; ``figures`` are PNG files by name."""
     sizes = summary["splits"]["sizes"]
     tables = {metric: _metric_table(summary, metric) for metric in METRICS}
     ends = sorted({sizes[0], sizes[-1]})
     about = {column["name"]: column for column in summary["data"]["columns"]}
-    return environment.get_template("page.html.jinja").render(
-        **summary,
-        figures={name: _embed(content) for name, content in figures.items()},
-        reference=REFERENCE,
-        metrics=METRICS,
-        tables=tables,
-        ranking=sorted(summary["priors"], key=lambda method: rank(method, tables["log_loss"][method][-1]["mean"])),
-        ends=ends,
-        times={method: [row for row in _rows(summary, method) if row["size"] in ends] for method in summary["priors"]},
-        columns=[about.get(column["column"], TOGETHER) | column for column in summary["evidence"]["columns"]],
-        warning=summary["sentences"]["overconfidence"],
-        notes=_notes(summary),
+    return (
+        templates()
+        .get_template("page.html.jinja")
+        .render(
+            **summary,
+            figures={name: embed(content) for name, content in figures.items()},
+            reference=REFERENCE,
+            metrics=METRICS,
+            tables=tables,
+            ranking=sorted(summary["priors"], key=lambda method: rank(method, tables["log_loss"][method][-1]["mean"])),
+            ends=ends,
+            times={
+                method: [row for row in _rows(summary, method) if row["size"] in ends] for method in summary["priors"]
+            },
+            columns=[about.get(column["column"], TOGETHER) | column for column in summary["evidence"]["columns"]],
+            warning=summary["sentences"]["overconfidence"],
+            notes=_notes(summary),
+        )
     )
 
 
@@ -113,7 +124,7 @@ def _notes(summary: Summary) -> list[str]:
     return [text for text in dict.fromkeys(found) if text != summary["sentences"]["stopped"]]
 
 
-def _embed(content: bytes) -> dict[str, Any]:
+def embed(content: bytes) -> dict[str, Any]:
     """A PNG file in base64, and its width on the page in CSS pixels."""
     width = int.from_bytes(content[PNG_WIDTH]) * 96 // PAGE_DPI
     return {"content": base64.b64encode(content).decode(), "width": width}

@@ -226,7 +226,7 @@ class Experiment:
         pool. ``missing`` counts splits on which one of the two failed: they are left out.
 
         Args:
-            reference: One of the methods; or "best", the one of the lowest mean rank, to which luck has added something.
+            reference: One of the methods; or "best", that of the lowest mean rank, which luck has helped.
             rope: Up to this difference two methods are equal in practice.
             metric: One of those of the study, by default its first.
             size: Of training sets; by default each. Or "largest", that of each set; if they differ, "all sets" has 0.

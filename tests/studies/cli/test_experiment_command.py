@@ -12,8 +12,8 @@ from bayesnb.studies.cli import main
 from bayesnb.studies.cli._options import load_program
 from tests.command_line import GOOD
 
-FILES = ["cells.csv", "cells.jsonl", "curves.png", "differences.csv", "losses.bin", "report.html", "splits.npz"]
-FILES += ["study.json", "table.tex"]
+FILES = ["cells.csv", "cells.jsonl", "curves.png", "forest.png", "losses.bin", "report.html", "scores.csv"]
+FILES += ["splits.npz", "study.json", "table.tex"]
 
 
 @pytest.fixture(autouse=True)

@@ -45,7 +45,7 @@ class Document(HTMLParser):
             self.rows.append([])
         elif tag in ("td", "th"):
             self.rows[-1].append({"text": "", "values": []})
-        if "data-value" in attrs:
+        if attrs.get("data-value"):
             self.rows[-1][-1]["values"].append(float(attrs["data-value"]))
 
     def handle_startendtag(self, tag, attrs):
