@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,7 +42,7 @@ def standings(study: Any, metric: str, reference: str, rope: float, size: str | 
     """
     apart = differences(study, reference, metric=metric, rope=rope, size=size)
     sizes = {name: study.sizes(name)[-1:] if size == LARGEST else study.sizes(name) for name in study.sets}
-    seconds = Counter[tuple[str, int, str]]()
+    seconds = defaultdict[tuple[str, int, str], float](float)
     for (data_set, _, own, method), key in study.keys.items():
         seconds[data_set, own, method] += study.journal[key].seconds if key in study.journal else 0.0
     rows = [row for name, some in sizes.items() for own in some for row in _rows(study, name, own, metric, rope)]

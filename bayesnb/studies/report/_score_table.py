@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -18,10 +21,15 @@ LATEX = str.maketrans(
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
+        "±": r"$\pm$",
         **{letter: f"\\{letter}" for letter in "&%$#_{}"},
     }
 )
 """What LaTeX reads as something else."""
+
+TEXT_WIDTH, GAP = 345.0, 3.0  # points: of LaTeX's article, whose lines are the shortest, and on either side of a column
+LETTER, WIDE, THIN = 4.3, 8.3, 2.8  # points of a letter in footnotesize: most; capitals, m and w; i, l and points
+HEADER, LABEL = 12, 26  # letters on a line of a column's header, and of a row's name
 
 
 def score_table(
@@ -31,7 +39,8 @@ def score_table(
 
     A method is tied with the best of a set if it is more probably equal to it, to within the ROPE, than worse or
     better; what tells is the estimator that the design allows, as in ``differences``. Methods without a value are
-    left out, and named below.
+    left out, and named below. Sets are rows in LaTeX if that fits a line, or else methods; what is wider is cut into
+    tables one below the other.
     """
     check_rope(rope)
     scores = study.scores(metric, size)
@@ -39,43 +48,83 @@ def score_table(
     scores = scores.drop(columns=lacking)
     ascending, estimators = not STUDY_METRICS[metric].higher_is_better, list[str]()
     order = scores.rank(axis=1, ascending=ascending, method="min")
-    bold, star = (r"\textbf{%s}", r"%s$^\ast$") if latex else ("<b>%s</b>", "%s*")
-    rows = []
-    for name, ranks in order.iterrows():
-        own, best = study.sizes(name)[-1] if size is None else size, ranks.idxmin() if ranks.notna().any() else None
-        cells = [_plain(name, latex), f"{own:,}".replace(",", "{,}" if latex else ",")]
-        for method, rank in ranks.items():
-            score = f"{scores.loc[name, method]:.3f}"
-            if np.isnan(rank):
-                score = "failed"
-            elif rank == 1:
-                score = bold % score
+    bold, star, sign = (r"\textbf{%s}", r"$^\ast$", r"$\pm$") if latex else ("<b>%s</b>", "*", "±")
+    sizes = [study.sizes(name)[-1] if size is None else size for name in scores.index]
+    cells = pd.DataFrame("failed", index=scores.index, columns=scores.columns)
+    for (name, ranks), own in zip(order.iterrows(), sizes, strict=True):
+        best = ranks.idxmin() if ranks.notna().any() else None
+        for method, rank in ranks.dropna().items():
+            one, _ = difference_of(study, str(name), own, str(method), None, metric)
+            mean, half = f"{scores.loc[name, method]:.3f}", f" {sign} {one.half:.3f}" if np.isfinite(one.half) else ""
+            if rank == 1:
+                mean = bold % mean
             else:
                 found, _ = difference_of(study, str(name), own, str(method), str(best), metric)
                 estimators.append(found.estimator)
-                score = star % score if found.regions(rope).within > 0.5 else score
-            cells.append(score)
-        rows.append(cells)
-    ranks = scores.rank(axis=1, ascending=ascending, na_option="bottom").mean()
-    rows.append(["mean rank", "", *(f"{rank:.2f}" for rank in ranks)])
-    names = ["data set", "$n$" if latex else "n", *(_plain(name, latex) for name in scores)]
-    table, splits = pd.DataFrame(rows, columns=names), sorted({len(study.splits(name)) for name in scores.index})
-    how = ", ".join(dict.fromkeys(estimators)) or "no other"
+                half += star if found.regions(rope).within > 0.5 else ""
+            cells.loc[name, method] = mean + half
+    ranks = scores.rank(axis=1, ascending=ascending, na_option="bottom").mean().map("{:.2f}".format)
+    splits, how = sorted({len(study.splits(name)) for name in scores.index}), ", ".join(dict.fromkeys(estimators))
     heading, seen = STUDY_METRICS[metric].heading, ""
     if metric in SET_METRICS:
         heading += f" (s = {study.frame()['pseudo_rows'].max():g})"
     if lacking:
         seen = f" Without a value: {listing(lacking)}."
     note = (
-        f"Mean {heading} of {' or '.join(map(str, splits))} splits; n training rows. Bold: the best; *: more probably "
-        f"within {rope:g} of the best than not ({how}).{seen}"
+        f"Mean {heading} of {' or '.join(map(str, splits))} splits ± half of its 95 % interval; n training rows. Bold: "
+        f"the best; *: more probably within {rope:g} of the best than not ({how or 'no other'}).{seen}"
     )
     if not latex:
-        return f"{table.to_html(index=False, escape=False)}<p>{escape(note)}</p>"
-    lines = table.to_latex(index=False, escape=False, column_format="lr" + "r" * scores.shape[1]).splitlines()
-    below = rf"\par\smallskip{{\footnotesize {_plain(note, latex)}\par}}"  # within the table it would widen a column
-    return "\n".join([r"% needs \usepackage{booktabs}", *lines[:-3], r"\midrule", *lines[-3:], below, ""])
+        cells.loc["mean rank"] = ranks
+        cells.insert(0, "n", [*(f"{own:,}" for own in sizes), ""])
+        cells = cells.rename(index=escape, columns=escape).rename_axis(index=None, columns=None)
+        return f"{cells.to_html(escape=False)}<p>{escape(note)}</p>"
+    numbers = [f"{own:,}".replace(",", "{,}") for own in sizes]
+    columns = [
+        ["data set", *(_stack(str(name), LABEL, "l") for name in cells.index), "mean rank"],
+        ["$n$", *numbers, ""],
+        *([_stack(str(name), HEADER, "r"), *cells[name], ranks[name]] for name in cells),
+    ]
+    if sum(map(_width, columns)) <= TEXT_WIDTH:
+        tables = [_tabular(columns, after=(1, len(cells) + 1))]
+    else:
+        names = ["method", "$n$", *(_stack(str(name), LABEL, "l") for name in cells)]
+        heads = zip(cells.index, numbers, strict=True)
+        columns = [[_stack(str(name), HEADER, "r"), own, *cells.loc[name]] for name, own in heads]
+        tables = [_tabular(part, after=(2,)) for part in _parts(names, [*columns, ["mean rank", "", *ranks]])]
+    letters = rf"{{\footnotesize\setlength{{\tabcolsep}}{{{GAP:g}pt}}%"
+    below = rf"\par\smallskip\noindent {note.translate(LATEX)}\par}}"  # within a table it would widen a column
+    return "\n".join([r"% needs \usepackage{booktabs}", letters, "\n\\par\\medskip\n".join(tables), below, ""])
 
 
-def _plain(text: Any, latex: bool) -> str:
-    return str(text).translate(LATEX) if latex else escape(str(text))
+def _parts(names: Sequence[str], columns: Sequence[Sequence[str]]) -> list[list[Sequence[str]]]:
+    """The columns of tables that fit a line, as many in each, with the names of the rows in all of them."""
+    for most in range(len(columns), 0, -1):
+        size = -(-len(columns) // -(-len(columns) // most))
+        parts = [[names, *columns[start : start + size]] for start in range(0, len(columns), size)]
+        if all(sum(map(_width, part)) <= TEXT_WIDTH for part in parts):
+            break
+    return parts
+
+
+def _tabular(columns: Sequence[Sequence[str]], after: Sequence[int]) -> str:
+    """A table with a rule after some of its rows."""
+    lines = [" & ".join(row) + r" \\" for row in zip(*columns, strict=True)]
+    for place in reversed(after):
+        lines.insert(place, r"\midrule")
+    begin = rf"\noindent\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}"
+    return "\n".join([begin, r"\toprule", *lines, r"\bottomrule", r"\end{tabular}"])
+
+
+def _stack(name: str, letters: int, side: str) -> str:
+    """A name on as many lines as it needs."""
+    lines = [line.translate(LATEX) for line in textwrap.wrap(name, letters)]
+    return lines[0] if len(lines) == 1 else rf"\shortstack[{side}]{{" + r"\\".join(lines) + "}"
+
+
+def _width(column: Sequence[str]) -> float:
+    """The width of a column in points, rather too large than too small."""
+    lines = [line for text in column for line in text.replace(r"\pm", "m").replace(r"\ast", "i").split(r"\\")]
+    shown = [re.sub(r"\\shortstack..\]|\\text[a-z]+|[\\{}$^]", "", line) for line in lines]
+    size = {**dict.fromkeys("mw%#&", WIDE), **dict.fromkeys(" .,:ijlt", THIN)}
+    return 2 * GAP + max(sum(WIDE if c.isupper() else size.get(c, LETTER) for c in line) for line in shown)

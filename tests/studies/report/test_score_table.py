@@ -34,11 +34,13 @@ def test_the_best_is_bold_and_ties_are_marked(study):
     values = study.scores().map("{:.3f}".format)
     for name in "abc":
         mle, map_, full = values.loc[name]
+        halves = [difference_of(study, name, 64, method, None, "log_loss")[0].half for method in METHODS]
+        one, two, three = (rf" $\pm$ {half:.3f}" for half in halves)
         star = r"$^\ast$" if name == "b" else ""
-        assert row(text, name) == [name, "64", rf"\textbf{{{mle}}}", map_ + star, full]
+        assert row(text, name) == [name, "64", rf"\textbf{{{mle}}}{one}", map_ + two + star, full + three]
     assert text.count("corrected resampled t") == 1
     html = score_table(study, latex=False)
-    assert (html.count("<b>"), html.count("*</td>")) == (3, 1)
+    assert (html.count("<b>"), html.count("*</td>"), html.count(" ± ")) == (3, 1, 10)  # and in the note
 
 
 def test_the_highest_accuracy_is_the_best(study):
@@ -51,6 +53,46 @@ def test_a_failure_is_a_word_and_ranks_last(study):
     text = score_table(study, size=16)
     assert row(text, "a")[3] == "failed"
     assert float(row(text, "mean rank")[3]) == pytest.approx(7 / 3, abs=0.01)
+
+
+def large_study(methods, sets):
+    """Many methods on many sets, of which each has the losses of one of the random study."""
+    study = random_study()
+    scores, losses = study.scores, study.losses
+    study.scores = lambda *args: (
+        scores(*args)
+        .iloc[np.arange(len(sets)) % 3, np.arange(len(methods)) % 3]
+        .set_axis(methods, axis=1)
+        .set_axis(sets)
+    )
+    study.losses = lambda name, size, method, metric: losses(
+        "abc"[sets.index(name) % 3], size, METHODS[methods.index(method) % 3], metric
+    )
+    study.methods, study.sets = methods, sets
+    return study
+
+
+def test_many_methods_are_rows_of_tables_that_fit_a_line():
+    methods, sets = [f"method {k}" for k in range(12)], [f"set {k}" for k in range(8)]
+    text = score_table(large_study(methods, sets))
+    tables = text.split(r"\begin{tabular}")[1:]
+    assert len(tables) > 1
+    shown = [row(table, "method") for table in tables]
+    assert [name for _, *names in shown for name in names] == [*sets, "mean rank"]
+    for table in tables:
+        assert len(re.findall(r"^method \d", table, flags=re.M)) == 12
+    assert row(score_table(large_study(methods[:3], sets)), "data set")[2:] == methods[:3]
+    best = f"{random_study().scores().loc['b', 'MLE']:.3f}"
+    assert row(tables[0], "method 3")[2].startswith(rf"\textbf{{{best}}}")
+
+
+@pytest.mark.usefixtures("latex")
+@pytest.mark.parametrize("methods", [4, 12])
+def test_no_line_of_latex_is_overfull(tmp_path, methods):
+    long = [f"logistic regression of {k} columns & their squares" for k in range(methods)]
+    text = score_table(large_study(long, ["two overlapping normal classes", "WINE_AND_MORE", *"abcdef"]))
+    short = score_table(large_study([f"METHOD {k}" for k in range(methods)], [f"set_{k}" for k in range(8)]))
+    typeset(f"{text}\n\n{short}", tmp_path)
 
 
 def test_names_are_escaped(study):
@@ -72,10 +114,16 @@ def test_the_latex_balances(study):
     assert {line.count("&") for line in rows} == {4}
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
-def test_latex_typesets_the_table(tmp_path):
+@pytest.fixture
+def latex():
+    if shutil.which("pdflatex") is None:
+        pytest.skip("pdflatex is not installed")
     if subprocess.run(["kpsewhich", "booktabs.sty"], stdout=subprocess.DEVNULL, check=False).returncode:
         pytest.skip("LaTeX's package booktabs is not installed")
+
+
+@pytest.mark.usefixtures("latex")
+def test_latex_typesets_the_table(tmp_path):
     study = random_study()
     study.methods = [r"50 % \of {K}_a & #1", "~^$", "<full>"]
     scores = study.scores
@@ -83,10 +131,15 @@ def test_latex_typesets_the_table(tmp_path):
     study.losses = lambda name, size, method, metric: random_study().losses(
         name, size, METHODS[study.methods.index(method)], metric
     )
+    typeset(score_table(study), tmp_path)
+
+
+def typeset(text, folder):
     document = r"\documentclass{article}\usepackage{booktabs}\begin{document}%s\end{document}"
-    (tmp_path / "table.tex").write_text(document % score_table(study), encoding="utf-8")
+    (folder / "table.tex").write_text(document % text, encoding="utf-8")
     run = subprocess.run(
-        ["pdflatex", "-halt-on-error", "table.tex"], cwd=tmp_path, capture_output=True, text=True, check=False
+        ["pdflatex", "-halt-on-error", "table.tex"], cwd=folder, capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stdout[-2000:]
-    assert (tmp_path / "table.pdf").stat().st_size > 1000
+    assert (folder / "table.pdf").stat().st_size > 1000
+    assert "Overfull" not in run.stdout
