@@ -110,8 +110,8 @@ COMPARED = {
 
 RIVALS = ("logistic regression", "random forest")
 NAIVE_BAYES = tuple(name for name in COMPARED if name not in RIVALS)
-CURES = ("tempered", "feature weights")
-"""The methods that learn how much to trust the columns."""
+CURES = ("tempered", "feature weights", "default")
+"""The methods that learn how much to trust the columns; the last also learns their dependence."""
 
 ELSEWHERE = {
     "posterior": REFERENCE,

@@ -328,8 +328,8 @@ def next_step(result: Comparison, pairs: Dependence | None) -> str:
     if best in ARGUMENTS:
         steps.append(f"bayesnb.NaiveBayesClassifier({ARGUMENTS[best]}), which is '{best}'")
     depends = any(pair.log_bayes_factor > limits.STRONG_DEPENDENCE and pair.per_row > 0 for pair in surest)
-    if depends and best != "default":  # which has forests
-        steps.append("bayesnb.fit_forests, in which a column may look at another")
+    if depends and "default" not in result.methods:
+        steps.append("bayesnb.NaiveBayesClassifier(), 'default', with models in which columns depend on each other")
     if not {*RIVALS} & {*result.methods}:
         steps.append("--rivals, for a logistic regression and a random forest on the same splits")
     if not steps:

@@ -83,6 +83,15 @@ def test_a_header_sorts_and_once_more_turns_the_order(browser, page, table, numb
     assert order()[number] == "descending"
 
 
+def test_the_mark_of_sorting_is_no_arrow(browser, page):
+    """Arrows say that higher or lower is better; the mark has bars that grow or shrink."""
+    unfold(browser, page)
+    for state, mark in (("ascending", "▁▃▅"), ("descending", "▅▃▁"), ("none", "none")):
+        browser.execute_script("document.querySelector('#columns th').setAttribute('aria-sort', arguments[0])", state)
+        content = "return getComputedStyle(document.querySelector('#columns th button'), '::after').content"
+        assert mark in browser.execute_script(content)
+
+
 def test_the_keyboard_sorts_and_rows_stay_whole(browser, page):
     unfold(browser, page)
     rows = dict(zip(column(browser, "columns", 0), column(browser, "columns", 5), strict=True))

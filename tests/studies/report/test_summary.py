@@ -155,10 +155,10 @@ def about_dependence(result, pairs):
     return text[text.rindex("800.2") + len("800.2 ") : text.index(" In short ")]
 
 
-def cured(tempered, weights):
-    """The same with calibration errors of the two cures, where full Bayes has 0.05."""
+def cured(**errors):
+    """The same with calibration errors of cures, where full Bayes has 0.05."""
     sure = surely([39.0, 38.0, 39.5], [36.0, 36.0, 35.0])
-    errors = {"tempered": tempered, "feature weights": weights}
+    errors = {name.replace("_", " "): error for name, error in errors.items()}
     records = tuple(
         record(i, method, 1.0, ece=ece, brier=0.15, accuracy=0.8) for method, ece in errors.items() for i in range(3)
     )
@@ -184,7 +184,13 @@ def cured(tempered, weights):
     ],
 )
 def test_the_warning_points_at_the_cure_where_it_cures(tempered, weights, end):
-    assert about_dependence(cured(tempered, weights), PAIRS).endswith(f"{end}.")
+    assert about_dependence(cured(tempered=tempered, feature_weights=weights), PAIRS).endswith(f"{end}.")
+
+
+def test_the_default_is_a_cure_too():
+    """It learns dependence besides, which is what the warning speaks of."""
+    text = about_dependence(cured(tempered=0.05, default=0.01), PAIRS)
+    assert "error of .050 falls to .010 with 'default' (accuracy" in text
 
 
 def test_dependence_is_a_warning_where_it_makes_full_bayes_over_confident():
@@ -236,7 +242,10 @@ def test_the_next_step_is_the_best_method_and_rivals_that_are_not_there():
     assert step(powers).startswith("To try next: bayesnb.NaiveBayesClassifier(temper=True), which is 'tempered'; ")
     default = {"full Bayes": 0.4, "default": 0.3}
     assert step(default, PAIRS) == f"To try next: bayesnb.NaiveBayesClassifier(), which is 'default'; {rivals}"
-    assert "; bayesnb.fit_forests, in which a column may look at another; " in step(powers, PAIRS)
+    depend = "; bayesnb.NaiveBayesClassifier(), 'default', with models in which columns depend on each other; "
+    assert depend in step(powers, PAIRS)
+    assert depend not in step(powers)
+    assert step(powers | {"default": 0.5}, PAIRS) == step(powers)  # it was tried, and is not the best
     assert step({"full Bayes": 0.4, "random forest": 0.3}) == (
         "To try next: more rows or columns, or --nuts to check the posterior."
     )
