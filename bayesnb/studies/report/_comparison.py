@@ -82,31 +82,41 @@ class Comparison:
         return np.array([numbers_of(cell)[name] for cell in self.cells(size, method)])
 
     @cached_property
-    def estimates(self) -> dict[tuple[int, str, str], tuple[Difference, Difference]]:
-        """By size, method and metric the mean, and its difference from full Bayes on the same splits."""
-        return {
-            (size, method, metric): (
-                difference_of(self.study, self.data.name, size, method, None, metric)[0],
-                difference_of(self.study, self.data.name, size, method, REFERENCE, metric)[0],
-            )
-            for size in self.sizes
-            for method in self.methods
-            for metric in METRICS
-        }
+    def _found(self) -> dict[tuple[int, str, str, str | None], Difference]:
+        return {}
+
+    def estimate(self, size: int, method: str, metric: str, reference: str | None = None) -> Difference:
+        """The mean of a metric, less that of a reference on the same splits."""
+        key = size, method, metric, reference
+        if key not in self._found:
+            self._found[key], _ = difference_of(self.study, self.data.name, size, method, reference, metric)
+        return self._found[key]
 
     def mean(self, size: int, method: str, metric: str) -> tuple[float, float]:
         """The mean of a metric over the splits, and half of its 95 % interval."""
-        found, _ = self.estimates[size, method, metric]
+        found = self.estimate(size, method, metric)
         return found.mean, found.half
 
-    def difference(self, size: int, method: str, metric: str) -> tuple[float, float]:
-        """The mean of (method - full Bayes), and half of its 95 % interval."""
-        _, found = self.estimates[size, method, metric]
+    def difference(self, size: int, method: str, metric: str, reference: str = REFERENCE) -> tuple[float, float]:
+        """The mean of (method - reference), and half of its 95 % interval."""
+        found = self.estimate(size, method, metric, reference)
         return found.mean, found.half
+
+    def best(self, size: int, metric: str = "log_loss") -> str:
+        """The method of the best mean; of equal methods full Bayes."""
+        sign = -1.0 if METRICS[metric].higher_is_better else 1.0
+        return min(self.methods, key=lambda method: rank(method, sign * self.mean(size, method, metric)[0]))
+
+    def verdict(self, size: int, method: str, metric: str, reference: str = REFERENCE) -> str | None:
+        """`better` or `worse` than a reference if the paired difference shows: its 95 % interval is without 0."""
+        difference, half = self.difference(size, method, metric, reference)
+        if not abs(difference) > half or round(abs(difference), 3) == 0:
+            return None
+        return "better" if (difference > 0) == METRICS[metric].higher_is_better else "worse"
 
     def estimator(self, size: int) -> str:
         """What the intervals of this size are."""
-        return self.estimates[size, REFERENCE, "log_loss"][0].estimator
+        return self.estimate(size, REFERENCE, "log_loss").estimator
 
     def cures(self, size: int) -> tuple[str, ...]:
         """The methods that surely lower the calibration error of full Bayes; none where it has no interval."""
@@ -120,6 +130,11 @@ class Comparison:
     def median(self, size: int, method: str, name: str) -> float:
         """Median of a number over the splits; used for times, which have long tails."""
         return float(np.median(self.values(size, method, name)))
+
+
+def rank(method: str, loss: float) -> tuple[float, bool]:
+    """The key that sorts methods by their mean loss, best first; of equal methods full Bayes."""
+    return round(loss, 6), method != REFERENCE
 
 
 def numbers_of(cell: Cell) -> dict[str, float]:

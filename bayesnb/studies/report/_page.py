@@ -17,18 +17,20 @@ from markupsafe import Markup, escape
 from rich.cells import cell_len, set_cell_size
 
 from bayesnb.compute.arrays import _limits as limits
+from bayesnb.compute.arrays._placement import Array
 from bayesnb.core.storage._whole_file import whole_file
 from bayesnb.inspection._dependence import Dependence
 from bayesnb.studies.comparison._methods import REFERENCE
 from bayesnb.studies.comparison._metrics import METRICS, NUM_BINS
 from bayesnb.studies.plots._curves import confidence_shares, learning_curve, reliability
 from bayesnb.studies.plots._features import dependence
-from bayesnb.studies.plots._style import STYLES
-from bayesnb.studies.report._comparison import Comparison, numbers_of
-from bayesnb.studies.report._summary import Findings, Summary, capitalise, number, plural, rank, tenths, with_error
+from bayesnb.studies.plots._style import STYLES, name_lines
+from bayesnb.studies.report._comparison import Comparison, numbers_of, rank
+from bayesnb.studies.report._summary import Findings, Summary, capitalise, number, plural, tenths, with_error
 from bayesnb.tables.files.sources._csv import line
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -112,7 +114,7 @@ def _metric_table(summary: Summary, metric: str) -> dict[str, list[dict[str, Any
     cells = {method: [row[metric] for row in _rows(summary, method)] for method in summary["priors"]}
     tops = [best(cell["mean"] for cell in column) for column in zip(*cells.values(), strict=True)]
     return {
-        method: [cell | {"best": round(cell["mean"] - top, 6) == 0} for cell, top in zip(row, tops, strict=True)]
+        method: [cell | {"bold": round(cell["mean"] - top, 6) == 0} for cell, top in zip(row, tops, strict=True)]
         for method, row in cells.items()
     }
 
@@ -147,6 +149,7 @@ def draw_figures(findings: Findings, summary: Summary) -> dict[str, Figure]:
     """The figures by file name; a single column has no dependence."""
     figures = {
         "learning_curve.png": learning_figure(summary, findings.result),
+        "differences.png": differences_figure(summary, findings.result),
         "reliability.png": reliability_figure(summary, findings.result),
     }
     if findings.pairs is not None:
@@ -179,6 +182,46 @@ def learning_figure(summary: Summary, result: Comparison) -> Figure:
     figure.suptitle(f"{summary['data']['name']}\n{title}", fontsize=9)
     _legend(figure, axes[0], methods)
     return figure
+
+
+FAR = 4.0  # times the median extent of a panel: what goes beyond it ends in an arrow, so that the others stay apart
+
+
+def differences_figure(summary: Summary, result: Comparison) -> Figure:
+    """Differences in log loss from full Bayes, and from the best, at the smallest and the largest training size."""
+    sizes = sorted({result.sizes[0], result.sizes[-1]})
+    methods = sorted(result.methods, key=lambda method: result.mean(sizes[-1], method, "log_loss")[0])
+    figure = _figure(1.2 + 4.2 * len(sizes), 1.4 + 0.5 * len(methods))
+    panels = figure.subplots(2, len(sizes), sharey=True, squeeze=False)
+    for size, column in zip(sizes, panels.T, strict=True):
+        for reference, ax in zip((REFERENCE, result.best(size)), column, strict=True):
+            found = np.array([result.difference(size, method, "log_loss", reference) for method in methods])
+            _draw_intervals(ax, *found.T)
+            name_lines(ax, np.arange(len(methods)), methods)
+            ax.set_title(f"{size:,} training rows: log loss minus that of {reference}", fontsize=9, loc="left")
+            ax.label_outer()
+    figure.suptitle(f"{summary['data']['name']}: left of 0 is better; 95 % intervals", fontsize=11)
+    return figure
+
+
+def _draw_intervals(ax: Axes, means: Array, halves: Array) -> None:
+    """Means with their intervals, a line for each, and the numbers beside them; far ends are cut, with an arrow."""
+    ends = means + np.outer([-1.0, 1.0], np.nan_to_num(halves))
+    extents = np.abs(ends).max(axis=0)
+    limit = min(FAR * float(np.median(extents)), float(extents.max())) or 1.0
+    ax.axvline(0.0, color="0.6", linewidth=1, zorder=0)
+    for y, (mean, half, low, high) in enumerate(zip(means, halves, *ends, strict=True)):
+        clear = abs(mean) > half
+        ax.hlines(y, max(low, -limit), min(high, limit), color="#0072B2", linewidth=1.6 + clear)
+        if abs(mean) <= limit:
+            ax.plot(mean, y, marker="D", markersize=5, color="#0072B2", markerfacecolor="#0072B2" if clear else "white")
+        for end, mark in ((low, "<"), (high, ">")):
+            if abs(end) > limit:
+                ax.plot(np.copysign(limit, end), y, marker=mark, markersize=6, color="#0072B2", clip_on=False)
+        text = with_error(mean, half, "+") if mean or half else "reference"
+        beside: Any = {"xycoords": ("axes fraction", "data"), "annotation_clip": False}
+        ax.annotate(text, (1.02, y), fontsize=8, va="center", **beside)
+    ax.set_xlim(-1.05 * limit, 1.05 * limit)
 
 
 def reliability_figure(summary: Summary, result: Comparison) -> Figure:

@@ -163,21 +163,19 @@ def _test_rows(result: Comparison) -> str | None:
 
 
 def _intervals(result: Comparison) -> str | None:
-    """Which estimator the intervals of each size are of; a test of calibration has none where test rows are shared.
-
-    And on how many splits they rest where a large table has fewer.
-    """
+    """Which estimator the intervals of each size are of, and on how many splits they rest where the table is large."""
     if result.repeats < 2:
         return None
     by_name: dict[str, list[str]] = {}
     for size in result.sizes:
         by_name.setdefault(result.estimator(size), []).append(f"{size:,}")
     found = "; ".join(f"{name} at n = {', '.join(sizes)}" for name, sizes in by_name.items())
-    crossed = " Where crossed, splits share test rows, so that the ECE has no interval." if "crossed" in by_name else ""
+    none = " The ECE has none where they are crossed, as it is no mean over test rows." if "crossed" in by_name else ""
     rows, basis = len(result.data.table.y), ""
     if result.repeats == default_repeats(rows) < limits.MOST_SPLITS:
-        basis = f" They rest on {result.repeats} splits, not {limits.MOST_SPLITS}, of {rows:,} rows (--repeats)."
-    return f"Intervals: {found}.{crossed}{basis}"
+        few = f"{result.repeats} splits, not {limits.MOST_SPLITS}"
+        basis = f" They rest on {few}, as the table has {rows:,} rows: --repeats {limits.MOST_SPLITS} runs all."
+    return f"Intervals: {found}.{none}{basis}"
 
 
 def _kind(columns: Sequence[Column]) -> dict[str, Any]:
@@ -195,50 +193,46 @@ def _row(result: Comparison, size: int, method: str) -> dict[str, Any]:
     row["estimator"] = result.estimator(size)
     for metric in METRICS:
         mean, half = result.mean(size, method, metric)
-        difference, paired = result.difference(size, method, metric)
-        row[metric] = {
-            "mean": mean,
-            "half_interval": _finite(half),
-            "minus_full_bayes": difference,
-            "minus_full_bayes_half_interval": _finite(paired),
-            "than_full_bayes": _verdict(result, size, method, metric),
-        }
+        best = result.best(size, metric)
+        row[metric] = {"mean": mean, "half_interval": _finite(half)}
+        for name, other in (("full_bayes", REFERENCE), ("best", best)):
+            difference, paired = result.difference(size, method, metric, other)
+            row[metric] |= {
+                f"minus_{name}": difference,
+                f"minus_{name}_half_interval": _finite(paired),
+                f"than_{name}": result.verdict(size, method, metric, other),
+            }
+        row[metric]["best"] = best
     row["impossible_share"] = float(result.values(size, method, "impossible").mean())
     row["fit_ms"] = result.median(size, method, "fit_ms")
     row["predict_ms"] = result.median(size, method, "predict_ms")
     return row
 
 
-def _verdict(result: Comparison, size: int, method: str, metric: str) -> str | None:
-    """`better` or `worse` than full Bayes if the paired difference shows, and its 95 % interval is without 0."""
-    difference, half = result.difference(size, method, metric)
-    if not abs(difference) > half or number(difference) == number(0.0):
-        return None
-    return "better" if (difference > 0) == METRICS[metric].higher_is_better else "worse"
-
-
-LOWEST = "has the lowest log loss"
-
-
 def _finding(result: Comparison, size: int) -> dict[str, str]:
-    """Which method has the lowest log loss, and whether the difference is clear; of equal methods full Bayes."""
-    loss, accuracy = (
-        {method: result.mean(size, method, metric) for method in result.methods} for metric in ("log_loss", "accuracy")
+    """Which method has the lowest log loss, and which others are not clearly worse; of equal methods full Bayes."""
+    best = result.best(size)
+    others = [method for method in result.methods if method != best]
+    near = [method for method in others if result.verdict(size, method, "log_loss", best) != "worse"]
+    claim = "the default estimator" if best == "default" else best
+    if others and not near:
+        claim += " predicts best"
+    elif REFERENCE not in (best, *near):
+        claim += f" predicts clearly better than {REFERENCE}"
+    else:
+        claim += " has the lowest log loss"
+        claim += "" if best == REFERENCE else f", but its lead over {REFERENCE} may be chance"
+    loss, accuracy, *of_reference = (
+        with_error(*result.mean(size, method, metric))
+        for method in dict.fromkeys((best, REFERENCE))
+        for metric in ("log_loss", "accuracy")
     )
-    best = best_of(result, size)
-    values = f"Its log loss is {with_error(*loss[best])} and its accuracy {with_error(*accuracy[best])}."
-    rows = plural(size, "training row")
-    named = "the default estimator" if best == "default" else f"'{best}'"
-    if best == REFERENCE:
-        worse = (_verdict(result, size, method, "log_loss") == "worse" for method in result.methods if method != best)
-        return {"claim": f"With {rows} {best} {'predicts best' if all(worse) else LOWEST}.", "scores": values}
-    values += f" Those of {REFERENCE} are {with_error(*loss[REFERENCE])} and {with_error(*accuracy[REFERENCE])}."
-    if _verdict(result, size, best, "log_loss"):
-        return {"claim": f"With {rows} {named} {LOWEST}, clearly lower than {REFERENCE}.", "scores": values}
-    difference, half = result.difference(size, best, "log_loss")
-    if abs(difference) <= half:
-        values += " The 95 % interval of the difference in log loss has 0 in it."
-    return {"claim": f"With {rows} {named} {LOWEST}.", "scores": values}
+    scores = f"Its log loss is {loss} and its accuracy {accuracy}"
+    scores += f"; {REFERENCE} has {' and '.join(of_reference)}" if of_reference else ""
+    if near and result.repeats > 1:
+        named = "every other method" if near == others else ", ".join(near)
+        scores += f". Not clearly worse than it: {named}"
+    return {"claim": f"With {plural(size, 'training row')} {claim}.", "scores": f"{scores}."}
 
 
 def _impossible(result: Comparison) -> str:
@@ -311,19 +305,9 @@ def _nuts(check: NutsCheck) -> str:
     )
 
 
-def rank(method: str, loss: float) -> tuple[float, bool]:
-    """The key that sorts methods by their mean log loss, best first; of equal methods full Bayes."""
-    return round(loss, 6), method != REFERENCE
-
-
-def best_of(result: Comparison, size: int) -> str:
-    """The method of the lowest mean log loss."""
-    return min(result.methods, key=lambda method: rank(method, result.mean(size, method, "log_loss")[0]))
-
-
 def next_step(result: Comparison, pairs: Dependence | None) -> str:
     """What to try: the best method at the largest size, columns that depend on each other, and rivals."""
-    best, steps = best_of(result, result.sizes[-1]), []
+    best, steps = result.best(result.sizes[-1]), []
     surest = [] if pairs is None else pairs.strongest(1)
     if best in ARGUMENTS:
         steps.append(f"bayesnb.NaiveBayesClassifier({ARGUMENTS[best]}), which is '{best}'")

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from bayesnb.studies.comparison._metrics import ReliabilityBins
 from bayesnb.studies.report._summary import next_step, number, summarise, whole, with_error
@@ -43,9 +44,12 @@ def test_the_legend_explains_what_is_there_and_nothing_else(mixed):
 
 def test_intervals_of_a_large_table_say_on_how_few_splits_they_rest(monkeypatch, mixed):
     repeats = mixed[1].repeats
-    assert "They rest on" not in words(printed_results(*mixed))
+    text = words(printed_results(*mixed))
+    assert "They rest on" not in text
+    assert "The ECE has none where they are crossed, as it is no mean over test rows." in text
     monkeypatch.setattr("bayesnb.studies.report._summary.default_repeats", lambda rows: repeats if rows == 120 else 20)
-    assert f"They rest on {repeats} splits, not 20, of 120 rows (--repeats)." in words(printed_results(*mixed))
+    sentence = f"They rest on {repeats} splits, not 20, as the table has 120 rows: --repeats 20 runs all."
+    assert sentence in words(printed_results(*mixed))
 
 
 def test_times_are_those_of_the_smallest_and_the_largest_size(mixed):
@@ -66,32 +70,58 @@ def finding(**losses):
     return found["sentences"]["finding"][0], found["table"]
 
 
-def test_the_finding_names_a_method_that_is_surely_better():
+def test_the_finding_names_a_method_that_is_clearly_better():
     loss = {"MLE": [1.1, 5.0], "MAP": [0.7, 0.9], "full Bayes": [1.5, 1.7]}
     found, table = finding(**loss)
-    assert found["claim"] == "With 20 training rows 'MAP' has the lowest log loss, clearly lower than full Bayes."
-    assert found["scores"].startswith("Its log loss is .80 ±1.50 and its accuracy .900 ±.000. Those of full Bayes are")
+    assert found["claim"] == "With 20 training rows MAP predicts clearly better than full Bayes."
+    assert found["scores"] == (
+        "Its log loss is .80 ±1.50 and its accuracy .900 ±.000; full Bayes has 1.60 ±1.50 and .900 ±.000. "
+        "Not clearly worse than it: MLE."
+    )
     assert [row["log_loss"]["than_full_bayes"] for row in table] == [None, "better", None]
+    assert [row["log_loss"]["than_best"] for row in table] == [None, None, "worse"]
+    found, _ = finding(**loss | {"MLE": [1.71, 1.9]})
+    assert found["claim"] == "With 20 training rows MAP predicts best."
 
 
 def test_the_finding_says_where_a_lead_may_be_chance_or_is_none():
     found, _ = finding(**{"MLE": [1.0, 2.0], "full Bayes": [1.4, 1.8]})
-    assert found["claim"] == "With 20 training rows 'MLE' has the lowest log loss."
-    assert found["scores"].endswith("The 95 % interval of the difference in log loss has 0 in it.")
+    chance = "With 20 training rows MLE has the lowest log loss, but its lead over full Bayes may be chance."
+    assert found["claim"] == chance
+    assert found["scores"].endswith("Not clearly worse than it: every other method.")
     one, _ = finding(**{"MLE": [1.0], "full Bayes": [1.4]})  # the noise of one split is unknown
-    assert one["claim"] == found["claim"]
-    assert one["scores"] == "Its log loss is 1.00 and its accuracy .900. Those of full Bayes are 1.40 and .900."
+    assert one["claim"] == chance
+    assert one["scores"] == "Its log loss is 1.00 and its accuracy .900; full Bayes has 1.40 and .900."
     for equal in (1.0, 1.0 - 1e-9):  # of equal methods full Bayes
         found, table = finding(**{"MLE": [equal, equal + 1.0], "full Bayes": [1.0, 2.0]})
         assert found["claim"] == "With 20 training rows full Bayes has the lowest log loss."
         assert table[0]["log_loss"]["than_full_bayes"] is None
+    assert finding(**{"full Bayes": [1.0, 2.0]})[0]["claim"] == found["claim"]
 
 
-def test_full_bayes_predicts_best_where_all_others_are_surely_worse():
+def test_full_bayes_predicts_best_where_all_others_are_clearly_worse():
     found, _ = finding(**{"MLE": [1.41, 2.4], "MAP": [1.31, 2.3], "full Bayes": [1.0, 2.0]})
     assert found["claim"] == "With 20 training rows full Bayes predicts best."
     found, _ = finding(**{"MLE": [1.41, 2.4], "MAP": [0.9, 2.4], "full Bayes": [1.0, 2.0]})
     assert found["claim"] == "With 20 training rows full Bayes has the lowest log loss."
+    assert found["scores"].endswith("±.000. Not clearly worse than it: MAP.")
+
+
+def test_the_best_is_of_each_metric_and_differences_from_it_are_on_the_same_splits():
+    """Losses of MAP lie between; in accuracy MLE is best, and its difference from itself is 0."""
+    losses = {"MLE": [1.5, 1.8, 1.2], "MAP": [1.2, 1.3, 1.1], "full Bayes": [1.0, 1.2, 0.8]}
+    right = {"MLE": 0.9, "MAP": 0.8, "full Bayes": 0.7}
+    records = [record(i, m, loss, accuracy=right[m]) for m, own in losses.items() for i, loss in enumerate(own)]
+    rows = summarise(findings_of(synthetic("b"), MadeUp(dict.fromkeys(losses, "none"), tuple(records))), "")["table"]
+    for row, own in zip(rows, losses.values(), strict=True):
+        loss, accuracy = row["log_loss"], row["accuracy"]
+        assert (loss["best"], accuracy["best"]) == ("full Bayes", "MLE")
+        assert loss["minus_best"] == loss["minus_full_bayes"] == pytest.approx(np.mean(own) - 1.0)
+        assert accuracy["minus_best"] == pytest.approx(right[row["method"]] - 0.9)
+    assert [row["accuracy"]["than_best"] for row in rows] == [None, "worse", "worse"]
+    apart = np.subtract(losses["MAP"], losses["full Bayes"])
+    half = stats.t.ppf(0.975, 2) * np.sqrt(1 / 3 + 0.2) * apart.std(ddof=1)
+    assert rows[1]["log_loss"]["minus_best_half_interval"] == pytest.approx(half)
 
 
 @pytest.mark.parametrize(("num_columns", "shown"), [(3, [0, 1, 2]), (13, range(13)), (16, [*range(10), 13, 14, 15])])
