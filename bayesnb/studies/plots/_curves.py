@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -70,7 +70,12 @@ def learning_curve(
     return tidy(ax)
 
 
-def reliability(ax: Axes, bins: Mapping[str, Sequence[ReliabilityBins]], lowest: float = 0.0) -> Axes:
+def reliability(
+    ax: Axes,
+    bins: Mapping[str, Sequence[ReliabilityBins]],
+    lowest: float = 0.0,
+    whiskers: Iterable[str] | None = None,
+) -> Axes:
     """Draw accuracy against confidence (a reliability diagram); the diagonal is perfect calibration.
 
     A point is a bin of the largest class probability, summed over the R splits: x is the mean confidence, y the
@@ -82,6 +87,7 @@ def reliability(ax: Axes, bins: Mapping[str, Sequence[ReliabilityBins]], lowest:
         ax: The axes to draw on.
         bins: For each method the counts of each split, from ``reliability_bins``.
         lowest: Where the x axis begins, such as 1 / K, below which no largest probability is.
+        whiskers: The methods that have whiskers, all by default: those of many hide each other.
 
     Example:
         >>> from matplotlib.figure import Figure
@@ -93,12 +99,12 @@ def reliability(ax: Axes, bins: Mapping[str, Sequence[ReliabilityBins]], lowest:
         ('', 'share predicted right', 0.5)
     """
     ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, zorder=0)
+    chosen = {*(bins if whiskers is None else whiskers)}
     for method in [name for name in STYLES if name in bins]:
         confidence, correct, error = _ratios(bins[method])
         ends = np.stack([np.minimum(2 * error, correct), np.minimum(2 * error, 1 - correct)])  # stay in [0, 1]
-        ax.errorbar(
-            confidence, correct, yerr=ends, label=method, capsize=2, elinewidth=1, linewidth=1.4, **STYLES[method]
-        )
+        line: dict[str, Any] = {"label": method, "capsize": 2, "elinewidth": 1, "linewidth": 1.4, **STYLES[method]}
+        ax.errorbar(confidence, correct, yerr=ends if method in chosen else None, **line)
     ax.set_xlim(lowest, 1.02)
     ax.set_ylim(0, 1.03)
     ax.set_ylabel("share predicted right")
@@ -120,7 +126,7 @@ def confidence_shares(ax: Axes, bins: Mapping[str, Sequence[ReliabilityBins]]) -
         >>> ax.get_xlabel(), ax.get_ylabel()
         ('largest predicted probability', 'share of rows')
     """
-    methods = [name for name in reversed(STYLES) if name in bins]
+    methods = [name for name in bins if name in STYLES]
     width = 0.8 / NUM_BINS / len(methods)
     centres = (np.arange(NUM_BINS) + 0.5) / NUM_BINS
     for position, method in enumerate(methods):

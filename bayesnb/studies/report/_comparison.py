@@ -102,10 +102,10 @@ class Comparison:
         found = self.estimate(size, method, metric, reference)
         return found.mean, found.half
 
-    def best(self, size: int, metric: str = "log_loss") -> str:
-        """The method of the best mean; of equal methods full Bayes."""
+    def best(self, size: int, metric: str = "log_loss", among: Sequence[str] = ()) -> str:
+        """The method of the best mean, of all by default; of equal methods full Bayes."""
         sign = -1.0 if METRICS[metric].higher_is_better else 1.0
-        return min(self.methods, key=lambda method: rank(method, sign * self.mean(size, method, metric)[0]))
+        return min(among or self.methods, key=lambda method: rank(method, sign * self.mean(size, method, metric)[0]))
 
     def verdict(self, size: int, method: str, metric: str, reference: str = REFERENCE) -> str | None:
         """`better` or `worse` than a reference if the paired difference shows: its 95 % interval is without 0."""

@@ -62,7 +62,7 @@ def print_results(console: Console, summary: Summary) -> None:
         "",
         *([says["robustness"], ""] if says["robustness"] else []),
         f"[bold]Difference from {REFERENCE}[/] on the same splits. "
-        "A positive difference is worse, except for accuracy.",
+        "A positive difference is worse, except for accuracy. report.html has those from the best method too.",
         differences,
         "",
         "[bold]Milliseconds[/] to fit and to predict the test rows, without compilation (median)",

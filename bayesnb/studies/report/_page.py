@@ -6,7 +6,7 @@ import base64
 import io
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,16 +17,16 @@ from markupsafe import Markup, escape
 from rich.cells import cell_len, set_cell_size
 
 from bayesnb.compute.arrays import _limits as limits
-from bayesnb.compute.arrays._placement import Array
 from bayesnb.core.storage._whole_file import whole_file
 from bayesnb.inspection._dependence import Dependence
 from bayesnb.studies.comparison._methods import REFERENCE
 from bayesnb.studies.comparison._metrics import METRICS, NUM_BINS
 from bayesnb.studies.plots._curves import confidence_shares, learning_curve, reliability
 from bayesnb.studies.plots._features import dependence
-from bayesnb.studies.plots._style import STYLES, name_lines
+from bayesnb.studies.plots._style import COLOURS, STYLES, name_lines
 from bayesnb.studies.report._comparison import Comparison, numbers_of, rank
 from bayesnb.studies.report._summary import Findings, Summary, capitalise, number, plural, tenths, with_error
+from bayesnb.studies.report._words import anchor, linked, read_words
 from bayesnb.tables.files.sources._csv import line
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def templates() -> Environment:
     )
     formats = (number, plural, tenths, capitalise, with_error)
     environment.filters |= {format.__name__: format for format in formats}
-    environment.filters |= {"breakable": _breakable, "short": _short}
+    environment.filters |= {"breakable": _breakable, "short": _short, "linked": linked, "anchor": anchor}
     return environment
 
 
@@ -90,6 +90,8 @@ def render_page(summary: Summary, figures: Mapping[str, bytes]) -> str:
             **summary,
             figures={name: embed(content) for name, content in figures.items()},
             reference=REFERENCE,
+            references={"full_bayes": REFERENCE, "best": summary["table"][-1]["log_loss"]["best"]},
+            undrawn=[method for method in summary["priors"] if method not in STYLES],
             metrics=METRICS,
             tables=tables,
             ranking=sorted(summary["priors"], key=lambda method: rank(method, tables["log_loss"][method][-1]["mean"])),
@@ -100,6 +102,7 @@ def render_page(summary: Summary, figures: Mapping[str, bytes]) -> str:
             columns=[about.get(column["column"], TOGETHER) | column for column in summary["evidence"]["columns"]],
             warning=summary["sentences"]["overconfidence"],
             notes=_notes(summary),
+            words=read_words(),
         )
     )
 
@@ -172,75 +175,83 @@ def learning_figure(summary: Summary, result: Comparison) -> Figure:
     figure = _figure(5.2, 6.4)
     axes = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
     sizes, methods = summary["splits"]["sizes"], [method for method in summary["priors"] if method in STYLES]
+    banded = _told_apart(result, methods)
     panels = (("log_loss", "log loss (nats)", True), ("accuracy", "accuracy", False))
     for ax, (metric, ylabel, log_scale) in zip(axes, panels, strict=True):
         means = {method: np.array([result.mean(size, method, metric) for size in sizes]) for method in methods}
-        curves = {method: (table[:, 0], table[:, 1]) for method, table in means.items()}
+        curves = {m: (table[:, 0], np.where(m in banded, table[:, 1], np.nan)) for m, table in means.items()}
         learning_curve(ax, sizes, curves, ylabel, log_scale=log_scale).label_outer()
-    mean = f"mean of {result.repeats} splits; bands span its 95 % interval" if result.repeats > 1 else "one split"
-    title = f"{mean}, {summary['splits']['test_rows']:,} test rows"
-    figure.suptitle(f"{summary['data']['name']}\n{title}", fontsize=9)
+    mean = f"mean of {plural(result.repeats, 'split')}, {plural(summary['splits']['test_rows'], 'test row')}"
+    bands = f"\nbands: 95 % interval of {' and '.join(banded)}" if result.repeats > 1 else ""
+    figure.suptitle(f"{summary['data']['name']}: {mean}{bands}", fontsize=9)
     _legend(figure, axes[0], methods)
     return figure
 
 
-FAR = 4.0  # times the median extent of a panel: what goes beyond it ends in an arrow, so that the others stay apart
+FAR = 3.0  # times the upper quartile: intervals that reach beyond are cut, with an arrow, so that the others stay apart
 
 
 def differences_figure(summary: Summary, result: Comparison) -> Figure:
     """Differences in log loss from full Bayes, and from the best, at the smallest and the largest training size."""
     sizes = sorted({result.sizes[0], result.sizes[-1]})
-    methods = sorted(result.methods, key=lambda method: result.mean(sizes[-1], method, "log_loss")[0])
-    figure = _figure(1.2 + 4.2 * len(sizes), 1.4 + 0.5 * len(methods))
-    panels = figure.subplots(2, len(sizes), sharey=True, squeeze=False)
-    for size, column in zip(sizes, panels.T, strict=True):
+    methods = sorted(result.methods, key=lambda method: rank(method, result.mean(sizes[-1], method, "log_loss")[0]))
+    figure = _figure(1.4 + 4.2 * len(sizes), 1.6 + 0.5 * len(methods))
+    for size, column in zip(sizes, figure.subplots(2, len(sizes), squeeze=False).T, strict=True):
         for reference, ax in zip((REFERENCE, result.best(size)), column, strict=True):
-            found = np.array([result.difference(size, method, "log_loss", reference) for method in methods])
-            _draw_intervals(ax, *found.T)
-            name_lines(ax, np.arange(len(methods)), methods)
+            found = {m: result.difference(size, m, "log_loss", reference) for m in methods}
+            _draw_intervals(ax, found, reference)
             ax.set_title(f"{size:,} training rows: log loss minus that of {reference}", fontsize=9, loc="left")
-            ax.label_outer()
-    figure.suptitle(f"{summary['data']['name']}: left of 0 is better; 95 % intervals", fontsize=11)
+            if size != sizes[0]:
+                ax.tick_params(labelleft=False)
+    intervals = "; 95 % intervals, filled where 0 is outside" if result.repeats > 1 else ""
+    figure.suptitle(f"{summary['data']['name']}: left of 0 is better{intervals}", fontsize=11)
     return figure
 
 
-def _draw_intervals(ax: Axes, means: Array, halves: Array) -> None:
-    """Means with their intervals, a line for each, and the numbers beside them; far ends are cut, with an arrow."""
-    ends = means + np.outer([-1.0, 1.0], np.nan_to_num(halves))
-    extents = np.abs(ends).max(axis=0)
-    limit = min(FAR * float(np.median(extents)), float(extents.max())) or 1.0
+def _draw_intervals(ax: Axes, found: Mapping[str, tuple[float, float]], reference: str) -> None:
+    """A line for each method, with its numbers on the right."""
+    means, halves = np.array([*found.values()]).T
+    lows, highs = means + np.outer([-1.0, 1.0], np.nan_to_num(halves))
+    extents = np.maximum(-lows, highs)
+    limit = min(FAR * np.quantile(extents, 0.75) or np.inf, extents.max()) or 1.0
+    style: dict[str, Any] = {"color": COLOURS[0], "clip_on": False}
     ax.axvline(0.0, color="0.6", linewidth=1, zorder=0)
-    for y, (mean, half, low, high) in enumerate(zip(means, halves, *ends, strict=True)):
+    for y, (method, (mean, half)) in enumerate(found.items()):
         clear = abs(mean) > half
-        ax.hlines(y, max(low, -limit), min(high, limit), color="#0072B2", linewidth=1.6 + clear)
-        if abs(mean) <= limit:
-            ax.plot(mean, y, marker="D", markersize=5, color="#0072B2", markerfacecolor="#0072B2" if clear else "white")
-        for end, mark in ((low, "<"), (high, ">")):
-            if abs(end) > limit:
-                ax.plot(np.copysign(limit, end), y, marker=mark, markersize=6, color="#0072B2", clip_on=False)
-        text = with_error(mean, half, "+") if mean or half else "reference"
-        beside: Any = {"xycoords": ("axes fraction", "data"), "annotation_clip": False}
-        ax.annotate(text, (1.02, y), fontsize=8, va="center", **beside)
+        ax.hlines(y, *np.clip([lows[y], highs[y]], -limit, limit), linewidth=1.6 + clear, **style)
+        marks = {"D": (mean, abs(mean) <= limit), "<": (-limit, lows[y] < -limit), ">": (limit, highs[y] > limit)}
+        for marker, x in ((marker, x) for marker, (x, shown) in marks.items() if shown):
+            fill = "white" if marker == "D" and not clear else COLOURS[0]
+            ax.plot(x, y, marker=marker, markersize=5, markerfacecolor=fill, **style)
+        text = "reference" if method == reference else with_error(mean, half, "+")
+        ax.annotate(text, (1.03, y), xycoords=("axes fraction", "data"), fontsize=8, va="center", annotation_clip=False)
     ax.set_xlim(-1.05 * limit, 1.05 * limit)
+    ax.locator_params(axis="x", nbins=6)
+    name_lines(ax, np.arange(len(found)), [*found])
+
+
+def _told_apart(result: Comparison, methods: Sequence[str]) -> list[str]:
+    """Full Bayes and the best of these methods at the largest size: intervals of more would hide each other."""
+    return [*dict.fromkeys((REFERENCE, result.best(result.sizes[-1], among=methods)))]
 
 
 def reliability_figure(summary: Summary, result: Comparison) -> Figure:
     """The reliability diagrams of the smallest and the largest training size."""
     sizes = sorted({summary["splits"]["sizes"][0], summary["splits"]["sizes"][-1]})
     methods = [method for method in summary["priors"] if method in STYLES and method != "MAP"]  # one line fewer
-    figure = _figure(0.8 + 4.2 * len(sizes), 5.6)
+    whiskers = _told_apart(result, methods)
+    figure = _figure(0.8 + 4.2 * len(sizes), 5.8)
     axes = figure.subplots(2, len(sizes), sharex=True, sharey="row", squeeze=False, height_ratios=[3, 1])
     lowest = math.floor(NUM_BINS / len(summary["data"]["classes"])) / NUM_BINS
     for (above, below), size in zip(axes.T, sizes, strict=True):
         by_method = {method: result.bins(size, method) for method in methods}
-        reliability(above, by_method, lowest)
+        reliability(above, by_method, lowest, whiskers)
         confidence_shares(below, by_method)
         above.set_title(f"{size:,} training rows", fontsize=10)
         above.label_outer()
         below.label_outer()
-    figure.suptitle(
-        f"{summary['data']['name']}: calibration on the test rows, ± 2 standard errors over splits", fontsize=11
-    )
+    title = f"{summary['data']['name']}: calibration on the test rows"
+    figure.suptitle(f"{title}\nwhiskers: ± 2 standard errors over splits of {' and '.join(whiskers)}", fontsize=10)
     _legend(figure, axes[0, 0], methods)
     return figure
 

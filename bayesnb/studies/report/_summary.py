@@ -236,18 +236,18 @@ def _finding(result: Comparison, size: int) -> dict[str, str]:
 
 
 def _impossible(result: Comparison) -> str:
-    """A sentence on the methods that gave true classes a probability below the floor, zero included, and how often."""
+    """A sentence on the methods that gave true classes a probability below the floor, and how often at most."""
     parts = []
     for method in result.methods:
-        shares = {size: result.values(size, method, "impossible").mean() for size in result.sizes}
-        some = [f"{100 * share:.2g} % at n = {size:,}" for size, share in shares.items() if share > 0]
-        if some:
-            parts.append(f"{method} {', '.join(some)}")
+        shares = {size: float(result.values(size, method, "impossible").mean()) for size in result.sizes}
+        size, share = max(shares.items(), key=lambda item: item[1])
+        if share > 0:
+            parts.append(f"{method} {100 * share:.2g} % at n = {size:,}")
     floor = f"a probability below e^-{FLOOR_NATS}"
     if not parts:
         return f"No method gave the true class of a test row {floor}."
     nats = f"(zero included; each counts as {FLOOR_NATS} nats in the log loss)"
-    return f"Test rows whose true class got {floor} {nats}: {'; '.join(parts)}."
+    return f"The largest share of test rows whose true class got {floor} {nats}: {'; '.join(parts)}."
 
 
 def _evidence(evidence: Evidence) -> str:

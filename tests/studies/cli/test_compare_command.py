@@ -17,7 +17,7 @@ from bayesnb.studies.comparison._methods import NAIVE_BAYES, RIVALS
 from tests.command_line import GOOD, HEADER, ROWS, prepare, run
 
 CELLS = ["cells.jsonl", "losses.bin", "splits.npz", "study.json"]
-PICTURES = ["dependence.png", "learning_curve.png", "reliability.png"]
+PICTURES = ["dependence.png", "differences.png", "learning_curve.png", "reliability.png"]
 FILES = sorted([*CELLS, *PICTURES, "report.html", "results.csv", "summary.json"])
 
 

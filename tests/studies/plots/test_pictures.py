@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
@@ -16,7 +17,7 @@ from bayesnb.studies.comparison._first_split import Evidence, Inclusion
 from bayesnb.studies.comparison._metrics import ReliabilityBins
 from bayesnb.studies.report import _page as page
 from bayesnb.studies.report._summary import summarise
-from tests.comparisons import CHECK, PAIRS, MadeUp, by_hand, findings_of, synthetic, widest
+from tests.comparisons import CHECK, PAIRS, MadeUp, by_hand, findings_of, record, synthetic, widest
 
 
 def test_the_learning_curve_has_a_line_and_a_band_for_each_method():
@@ -55,7 +56,7 @@ def test_the_pictures_show_the_methods_that_are_told_apart(mixed):
     result = replace(result, records=tuple(replace(record, bins=bins) for record in result.records))
     findings = findings_of(mixed[0], result)
     figures_of = page.draw_figures(findings, summarise(findings, ""))
-    assert figures_of.keys() == {"learning_curve.png", "reliability.png"}  # without pairs of columns
+    assert figures_of.keys() == {"learning_curve.png", "differences.png", "reliability.png"}  # without pairs of columns
     for name, methods in (
         ("learning_curve.png", {*plots.STYLES}),
         ("reliability.png", {*plots.STYLES} - {"MAP"}),
@@ -91,6 +92,69 @@ def test_reliability_points_and_whiskers_by_hand():
     error = np.sqrt(2 * ((8 - 8.75) ** 2 + (27 - 26.25) ** 2)) / 40
     whisker = container.lines[2][0].get_segments()[-1]
     assert_allclose(whisker[:, 1], [35 / 40 - 2 * error, 35 / 40 + 2 * error])
+
+
+def test_whiskers_of_chosen_methods():
+    split = ReliabilityBins(np.full(10, 4), np.arange(10) * 0.4, np.arange(10) * 0.3)
+    for chosen, drawn in ((None, {"MLE", "MAP"}), (["MAP"], {"MAP"})):
+        ax = plots.reliability(Figure().subplots(), {"MLE": [split], "MAP": [split]}, whiskers=chosen)
+        assert {one.get_label() for one in ax.containers if one.has_yerr} == drawn
+        assert {*ax.get_legend_handles_labels()[1]} == {"MLE", "MAP"}
+
+
+LOSSES = {  # at 20 rows MAP is best and MLE is far off; at 40 averaged is best, of which no line is drawn
+    20: {"MLE": [40, 60, 80], "MAP": [0.9, 1.0, 1.1], "full Bayes": [1.2, 1.35, 1.35], "averaged": [1.3, 1.3, 1.3]},
+    40: {"MLE": [1.0, 1.1, 1.2], "MAP": [0.5, 0.6, 0.7], "full Bayes": [0.8, 0.9, 0.7], "averaged": [0.5, 0.5, 0.6]},
+}
+
+
+def made_of_losses():
+    records = tuple(
+        record(i, method, loss, size=size)
+        for size, by_method in LOSSES.items()
+        for method, losses in by_method.items()
+        for i, loss in enumerate(losses)
+    )
+    findings = findings_of(synthetic("b"), MadeUp(dict.fromkeys(LOSSES[20], "none"), records))
+    return findings, summarise(findings, "")
+
+
+def test_differences_are_drawn_from_full_bayes_and_from_the_best_of_each_size():
+    findings, summary = made_of_losses()
+    result, figure = findings.result, page.differences_figure(summary, findings.result)
+    order = ["averaged", "MAP", "full Bayes", "MLE"]
+    places = [(20, "full Bayes"), (40, "full Bayes"), (20, "MAP"), (40, "averaged")]
+    for ax, (size, reference) in zip(figure.axes, places, strict=True):
+        assert ax.get_title(loc="left") == f"{size} training rows: log loss minus that of {reference}"
+        assert [label.get_text() for label in ax.get_yticklabels()] == (order if size == 20 else [])
+        low, high = ax.get_xlim()
+        drawn = [line for line in ax.lines if line.get_marker() in tuple("D<>")]
+        points = {line.get_ydata()[0]: line for line in drawn if line.get_marker() == "D"}
+        whiskers = [path.vertices for lines in ax.collections for path in lines.get_paths()]
+        for y, method in enumerate(order):
+            mean, half = result.difference(size, method, "log_loss", reference)
+            ends = np.clip([mean - half, mean + half], low / 1.05, high / 1.05)
+            assert_allclose(whiskers[y], [[ends[0], y], [ends[1], y]], atol=1e-9)
+            assert (y in points) == (low < mean < high)
+            if y in points:
+                assert_allclose(points[y].get_xdata(), mean, atol=1e-12)
+                assert (points[y].get_markerfacecolor() != "white") == (abs(mean) > half)
+        arrows = [(line.get_ydata()[0], line.get_marker()) for line in drawn if line.get_marker() != "D"]
+        assert arrows == ([(3, ">")] if size == 20 else [])  # MLE goes on to the right
+        texts = [text.get_text() for text in ax.texts]
+        assert texts[order.index(reference)] == "reference"
+        assert texts[3].startswith("+")
+
+
+def test_bands_and_whiskers_are_those_of_full_bayes_and_the_best_drawn():
+    findings, summary = made_of_losses()
+    figure = page.learning_figure(summary, findings.result)
+    assert "bands: 95 % interval of full Bayes and MAP" in figure.get_suptitle()
+    for ax in figure.axes:
+        bands = [band.get_facecolor()[0, :3] for band in ax.collections if band.get_paths()]
+        expected = [to_rgb(plots.STYLES[method]["color"]) for method in ("full Bayes", "MAP")]
+        assert_allclose(bands, expected)
+        assert len(ax.lines) == 3
 
 
 def test_confidence_shares_add_up_to_one():
@@ -175,4 +239,5 @@ def test_one_split_has_no_error_and_the_summary_is_still_json():
     assert row["log_loss"] == {
         "mean": pytest.approx(1.1), "half_interval": None,
         "minus_full_bayes": pytest.approx(0.1), "minus_full_bayes_half_interval": None, "than_full_bayes": None,
+        "minus_best": pytest.approx(0.1), "minus_best_half_interval": None, "than_best": None, "best": "full Bayes",
     }  # fmt: skip

@@ -16,8 +16,25 @@ from tests.comparisons import CHECK, MadeUp, record
 
 SCRIPT = "<script>ran = true</script>"
 NAMES = [SCRIPT, '"><img src=x onerror="ran=true">', "größe_年齢", "x" * 150]
-VOID = {"meta", "img", "wbr"}
-BLOCKS = {"caption", "dd", "div", "dt", "h1", "h2", "li", "p", "pre", "span", "summary", "td", "th", "title"}
+VOID = {"meta", "img", "wbr", "input"}
+BLOCKS = {
+    "caption",
+    "dd",
+    "div",
+    "dt",
+    "h1",
+    "h2",
+    "label",
+    "legend",
+    "li",
+    "p",
+    "pre",
+    "span",
+    "summary",
+    "td",
+    "th",
+    "title",
+}
 
 
 class Document(HTMLParser):

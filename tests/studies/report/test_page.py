@@ -17,6 +17,7 @@ from bayesnb.studies.comparison._metrics import METRICS
 from bayesnb.studies.report._console import print_results
 from bayesnb.studies.report._page import PAGE_DPI, dependence_figure, draw_figures, png, render_page
 from bayesnb.studies.report._summary import summarise
+from bayesnb.studies.report._words import anchor, read_words
 from bayesnb.tables.files._description import make_table
 from bayesnb.tables.files.sources._paths import of_frame
 from tests.comparisons import CHECK
@@ -37,10 +38,34 @@ def document(page):
 
 
 def test_the_page_needs_nothing_beside_it(page, document):
-    assert {name for name, _ in document.tags}.isdisjoint({"link", "iframe", "object", "embed", "base", "form", "a"})
+    assert {name for name, _ in document.tags}.isdisjoint({"link", "iframe", "object", "embed", "base", "form"})
     assert all(source.startswith("data:image/png;base64,") for source in document.attributes("src"))
     assert "default-src 'none'" in document.attributes("content")[-1]
     assert not any(word in page for word in ("@import", "http://", "https://", "url(h", "url(/"))
+
+
+def test_every_link_leads_to_a_word_in_the_page(document):
+    targets = [href.removeprefix("#") for href in document.attributes("href")]
+    words = {anchor(word) for word in read_words()}
+    assert words <= {*document.attributes("id")}
+    assert {"word-interval", "word-crossed", "word-clearly", "word-ece", "word-split"} - {*targets} == {"word-crossed"}
+    assert {*targets} <= words  # its splits are drawn anew, so that no interval is crossed
+    assert "word-corrected-resampled-t" in targets
+    assert all(text in document.text for text in read_words().values())
+
+
+def test_a_switch_without_a_script_shows_differences_from_full_bayes_or_from_the_best(written, document):
+    """Both are in the page; the styles hide one, by the switch's state."""
+    *_, summary = written
+    last = [row for row in summary["table"] if row["size"] == 40]
+    shown = document.values("best")
+    for row in last:
+        loss = row["log_loss"]
+        assert shown[row["method"]][1:3] == [loss["minus_full_bayes"], loss["minus_best"]]
+    header = [cell["text"] for cell in document.tables["best"][0]]
+    assert header[2:4] == ["minus full Bayes", f"minus {last[0]['log_loss']['best']}"]
+    radios = {attrs["id"]: "checked" in attrs for name, attrs in document.tags if name == "input"}
+    assert radios == {"from-full_bayes": True, "from-best": False}
 
 
 def test_the_page_is_well_formed(page, document):
@@ -71,7 +96,7 @@ def test_the_finding_the_picture_and_a_table_come_first(written, document):
 
 def test_every_figure_is_in_the_page_and_described(written, document):
     images = [attrs for name, attrs in document.tags if name == "img"]
-    assert len(images) == len(list(written[0].glob("*.png"))) == 3
+    assert len(images) == len(list(written[0].glob("*.png"))) == 4
     for image in images:
         assert len(image["alt"]) > 60
         assert base64.b64decode(image["src"].partition(",")[2]).startswith(b"\x89PNG")
@@ -98,9 +123,16 @@ def test_every_score_is_that_of_the_summary(written, document):
             assert shown == [row[metric]["mean"] for row in summary["table"] if row["method"] == method]
 
 
-def test_numbers_read_as_on_the_console(written, document):
+def seen(page, name):
+    """The page as the switch shows it, without the differences from the other reference."""
+    other = {"full_bayes": "best", "best": "full_bayes"}[name]
+    return Document(re.sub(rf'<span class="difference from-{other} [^<]*</span>', "", page))
+
+
+def test_numbers_read_as_on_the_console(written, page):
     """The metrics, the times, and the evidence of columns, character by character."""
     *_, summary = written
+    document = seen(page, "full_bayes")
     console = Console(width=300, record=True, file=SimpleNamespace(write=lambda _: None, flush=lambda: None))
     print_results(console, summary)
     lines = console.export_text().splitlines()
@@ -122,20 +154,22 @@ def test_numbers_read_as_on_the_console(written, document):
     assert "is -1,234.6 under the prior of full Bayes and -1,200.0 under the learned prior (+34.6)" in document.text
 
 
-def test_a_difference_stands_where_its_interval_is_without_0(written, document):
+@pytest.mark.parametrize("name", ["full_bayes", "best"])
+def test_a_difference_stands_where_its_interval_is_without_0(written, page, name):
     *_, summary = written
-    shown = Counter()
+    document, shown = seen(page, name), Counter()
     for row in summary["table"]:
         for metric in METRICS:
             score = row[metric]
-            sure = abs(score["minus_full_bayes"]) > score["minus_full_bayes_half_interval"]
-            better = (score["minus_full_bayes"] > 0) == (metric == "accuracy")
+            sure = abs(score[f"minus_{name}"]) > score[f"minus_{name}_half_interval"]
+            better = (score[f"minus_{name}"] > 0) == (metric == "accuracy")
             place = 1 + list(summary["priors"]).index(row["method"])
             text = document.tables[metric][place][1 + (row["size"] == 40)]["text"]
             found = [word for word in ("better", "worse") if word in text]
             assert found == ([] if not sure else ["better"] if better else ["worse"])
             shown.update(found or [""])
-    assert min(shown[word] for word in ("", "better", "worse")) > 3
+    assert shown["better"] == 0 if name == "best" else shown["better"] > 3
+    assert min(shown[word] for word in ("", "worse")) > 3
 
 
 def test_the_evidence_and_the_pairs_are_those_of_the_summary(written, document):
@@ -156,7 +190,7 @@ def test_what_the_summary_says_is_said_once(written, document):
     once = [summary["data"]["parameters"], *table.warnings, *CHECK.warnings, summary["command"]]
     once += [text for text in summary["sentences"].values() if isinstance(text, str)]
     once += [f"{name}: {PRIOR_MEANINGS[name]}" for name in ("Laplace 1", "Dirichlet 1", "NIG")]
-    once += ["in 3 random splits", "The seed is 1", "Columns left out: void (", "Test rows whose true class got"]
+    once += ["in 3 random splits", "The seed is 1", "Columns left out: void (", "of test rows whose true class got"]
     once += [f"{name} {version}" for name, version in summary["versions"].items()]
     assert len(summary["sentences"]["overconfidence"]) > 100
     assert {sentence: document.text.count(sentence) for sentence in once} == dict.fromkeys(once, 1)

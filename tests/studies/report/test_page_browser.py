@@ -92,6 +92,30 @@ def test_the_mark_of_sorting_is_no_arrow(browser, page):
         assert mark in browser.execute_script(content)
 
 
+def test_the_switch_shows_one_of_two_references(browser, page):
+    unfold(browser, page)
+    shown = (
+        "return ['full_bayes', 'best'].map(name => [...document.querySelectorAll('.from-' + name)]"
+        ".filter(e => e.checkVisibility()).length)"
+    )
+    before, hidden = browser.execute_script(shown)
+    assert before > 10
+    assert hidden == 0
+    browser.find_element("id", "from-best").click()
+    hidden, after = browser.execute_script(shown)
+    assert hidden == 0
+    assert after > 10
+
+
+def test_a_link_to_a_word_opens_what_it_means(browser, page):
+    show(browser, page)
+    meaning = "return document.getElementById('word-interval').checkVisibility()"
+    assert not browser.execute_script(meaning)
+    browser.find_element("css selector", "main a[href='#word-interval']").click()
+    browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+    assert browser.execute_script(meaning)
+
+
 def test_the_keyboard_sorts_and_rows_stay_whole(browser, page):
     unfold(browser, page)
     rows = dict(zip(column(browser, "columns", 0), column(browser, "columns", 5), strict=True))

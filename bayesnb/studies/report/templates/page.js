@@ -11,6 +11,12 @@ for (const table of document.querySelectorAll("table")) {
   });
 }
 
+// the paragraph that a link leads to may be folded
+addEventListener("hashchange", () => {
+  const target = document.getElementById(location.hash.slice(1)), folded = target?.closest("details:not([open])");
+  if (folded) folded.open = true, target.scrollIntoView();
+});
+
 function sort(table, column) {
   const headers = [...table.tHead.rows[0].cells];
   const descending = headers[column].getAttribute("aria-sort") === "ascending";
