@@ -285,12 +285,12 @@ def _require_writable(path: Path, *given: str) -> None:
     try:
         require_file(path)
     except OSError as error:
-        raise DataError(f"'{path}' cannot be written: {error.strerror or error}") from error
+        raise DataError(f"'{path}' cannot be written: {error.strerror or error}: give another path") from error
     folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
-        raise DataError(f"'{path}' cannot be written: there is no folder '{folder}'")
+        raise DataError(f"'{path}' cannot be written: there is no folder '{folder}': make it first")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise DataError(f"'{path}' cannot be written: there is no permission to write to '{folder}'")
+        raise DataError(f"'{path}' cannot be written: there is no permission to write to '{folder}': give another path")
 
 
 def _same(path: Path, other: Path) -> bool:

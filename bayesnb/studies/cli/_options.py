@@ -146,7 +146,7 @@ def load_program(place: str) -> Callable[..., Any]:
         file, colon, name = place, "", ""
     path = Path(file)
     if not path.is_file():
-        raise DataError(f"there is no model file '{path}'")
+        raise DataError(f"there is no model file '{path}': give the path of a Python file with a NumPyro program")
     if path.suffix != ".py":
         raise DataError(f"'{path}' is not a model file: give a Python file with a NumPyro program, such as normal.py")
     module = f"model_file_{path.stem}"
@@ -175,6 +175,7 @@ def _run(path: Path, module: str) -> dict[str, Any]:
         return runpy.run_path(str(path), run_name=module)
     except (Exception, SystemExit) as error:
         words = " ".join(str(error).split())
-        raise DataError(f"running '{path}' failed: {type(error).__name__}{f': {words}' if words else ''}") from error
+        failed = f"running '{path}' failed: {type(error).__name__}{f': {words}' if words else ''}"
+        raise DataError(f"{failed}; 'python {path}' shows where") from error
     finally:
         sys.path.pop(0)

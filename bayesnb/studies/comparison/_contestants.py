@@ -63,7 +63,8 @@ class Contestant:
             ValueError: if a program is no Naive Bayes model of these rows, or a model's prior cannot be smoothed.
         """
         if data.model is not None and (self.program is not None or "smoothing" in self.settings):
-            raise DataError(f"set '{data.name}' has a model with its own prior, which '{self.name}' would replace")
+            kept = f"set '{data.name}' has a model with its own prior, which '{self.name}' would replace"
+            raise DataError(f"{kept}: leave the method out, or give the set without its model")
         if self.program is not None:
             return recognise_set(self.program, data)
         if "smoothing" in self.settings:
@@ -86,7 +87,8 @@ class Contestant:
             seeded = {"seed": seed} if "seed" in inspect.signature(self.given).parameters else {}
             fit = self.given(model, X, y, **{**seeded, **self.settings})
         if not hasattr(fit, "predict_log_proba"):
-            raise TypeError(f"'{self.name}' returned {type(fit).__name__}, which has no predict_log_proba")
+            got = f"'{self.name}' returned {type(fit).__name__}, which has no predict_log_proba"
+            raise TypeError(f"{got}: return a fit, or an object that gives log p of rows [N, K]")
         return Fitted(fit, lambda index: placed.rows(index)[0], data.num_classes)
 
     def _fit_estimator(self, data: DataSet, train: Array, seed: int) -> Any:

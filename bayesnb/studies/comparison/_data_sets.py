@@ -220,9 +220,8 @@ def block_arrays(name: str, model: NaiveBayes, X: Any) -> dict[str, Array]:
     """The rows of a set by the blocks of its model; DataError if a block has totals in its rows."""
     for block, family in model.families.items():
         if num_parts(family) > 1:
-            raise DataError(
-                f"block '{block}' of set '{name}' has totals that differ between rows, which no study takes"
-            )
+            differ = f"block '{block}' of set '{name}' has totals that differ between rows"
+            raise DataError(f"{differ}, which no study takes: leave it out")
     return check_shapes(model.families, model.single, model.by_block(X))
 
 

@@ -168,7 +168,8 @@ def _by_groups(name: str, groups: Array, y: Array, splits: int, seed: int, *, sa
     """Splits in which a group, such as a patient, trains or tests as a whole; groups are in random order."""
     names, group = np.unique(groups, return_inverse=True)
     if len(names) < 3:
-        raise DataError(f"set '{name}' has {len(names)} groups, too few to train and test on different ones")
+        few = f"set '{name}' has {len(names)} groups, too few to train and test on different ones"
+        raise DataError(f"{few}: give a column of three or more, or no groups if rows are independent")
 
     def order(among: Array, rng: np.random.Generator) -> Array:
         place = np.full(len(names), -1)

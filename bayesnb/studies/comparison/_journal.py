@@ -125,7 +125,7 @@ class Journal:
                 file.write(b"".join(lines))
         except OSError as error:
             self.broken = f"{error.strerror} ({self.folder})"
-            warn(f"cells can no longer be written: {self.broken}; the rest of the study is in memory only")
+            warn(f"cells can no longer be written: {self.broken}; the rest is in memory only: make room, run it again")
             return
         self._losses |= places
 
@@ -155,7 +155,7 @@ def open_journal(folder: Path, about: Mapping[str, Any], designs: Mapping[str, D
 def read_study(folder: Path) -> tuple[dict[str, Any], dict[str, Design]]:
     """What describes the study of a folder, and the designs of its sets; DataError if one is not there and whole."""
     if not (folder / ABOUT).exists():
-        raise DataError(f"'{folder}' is no folder of a study: it has no {ABOUT}")
+        raise DataError(f"'{folder}' is no folder of a study: it has no {ABOUT}; give the out= of nb.experiment")
     about, splits = _read_study(folder)
     if about is None or splits is None:
         raise DataError(
@@ -199,7 +199,7 @@ def _require_place(folder: Path, about: Mapping[str, Any]) -> None:
     elif used and not any(map(_unseal, _content(folder / CELLS).split(b"\n"))):
         raise DataError(f"out='{folder}' has other files than those of a study: give an empty or a new folder")
     if used and (before is None or splits is None):
-        warn(f"'{folder / (ABOUT if before is None else SPLITS)}' is not whole, and is written anew")
+        warn(f"'{folder / (ABOUT if before is None else SPLITS)}' is not whole, and is written anew; cells are kept")
 
 
 @contextmanager

@@ -49,7 +49,8 @@ def recognise_set(program: Callable[..., Any], data: DataSet) -> tuple[DataSet, 
     site = next((name for name, values in observed.items() if np.array_equal(values, y)), label)
     model = from_numpyro(program, (X,), given, label=site)
     if model.num_classes != num_classes:
-        raise DataError(f"the program has {model.num_classes} classes, and set '{data.name}' has {num_classes}")
+        differ = f"the program has {model.num_classes} classes, and set '{data.name}' has {num_classes}"
+        raise DataError(f"{differ}: give the program an argument num_classes")
     rows = block_arrays(data.name, model, model.rows(X, **given))
     blocks = {block: np.array(cells, np.float64) for block, cells in rows.items()}
     for d, cells in enumerate(column for x in blocks.values() for column in x.T if missing.any()):

@@ -262,7 +262,7 @@ def cell_densities(family: Any, params: Params, column: int) -> tuple[Array, Arr
     """Values [V] of a column and their densities or probabilities [S, K, V], for draws of the parameters [S, K, D]."""
     distribution = cell_distribution(family, params, column)
     if not distribution.support.is_discrete and not np.all(distribution.variance):
-        raise ValueError(f"column {column} is constant in the fitted rows, so it has no density")
+        raise ValueError(f"column {column} is constant in the fitted rows, so it has no density: choose another")
     values = _plotted_values(distribution)
     return values, jnp.exp(distribution.log_prob(values[None, None]))
 
@@ -351,7 +351,7 @@ def _(family: Any, params: Params, column: int) -> tuple[Array, Array]:
     edges, points, mass = (np.asarray(table[0])[one] for table in (family.edges, family.atoms, family.mass))
     known = edges[np.isfinite(edges)]
     if not known.size:
-        raise ValueError(f"column {column} is constant in the fitted rows, so it has no density")
+        raise ValueError(f"column {column} is constant in the fitted rows, so it has no density: choose another")
     below, above = FAR * (np.diff(known)[[0, -1]] if known.size > 1 else np.ones(2))
     grid = np.linspace(known[0] - below, known[-1] + above, POINTS)
     values = np.unique(np.concatenate([grid, known, points[np.isfinite(points)]]))[:, None]

@@ -6,7 +6,7 @@ import base64
 import io
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -175,7 +175,7 @@ def learning_figure(summary: Summary, result: Comparison) -> Figure:
     figure = _figure(5.2, 6.4)
     axes = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
     sizes, methods = summary["splits"]["sizes"], [method for method in summary["priors"] if method in STYLES]
-    banded = _told_apart(result, methods)
+    banded = [*dict.fromkeys((REFERENCE, result.best(sizes[-1], among=methods)))]  # more would hide each other
     panels = (("log_loss", "log loss (nats)", True), ("accuracy", "accuracy", False))
     for ax, (metric, ylabel, log_scale) in zip(axes, panels, strict=True):
         means = {method: np.array([result.mean(size, method, metric) for size in sizes]) for method in methods}
@@ -230,16 +230,11 @@ def _draw_intervals(ax: Axes, found: Mapping[str, tuple[float, float]], referenc
     name_lines(ax, np.arange(len(found)), [*found])
 
 
-def _told_apart(result: Comparison, methods: Sequence[str]) -> list[str]:
-    """Full Bayes and the best of these methods at the largest size: intervals of more would hide each other."""
-    return [*dict.fromkeys((REFERENCE, result.best(result.sizes[-1], among=methods)))]
-
-
 def reliability_figure(summary: Summary, result: Comparison) -> Figure:
     """The reliability diagrams of the smallest and the largest training size."""
     sizes = sorted({summary["splits"]["sizes"][0], summary["splits"]["sizes"][-1]})
     methods = [method for method in summary["priors"] if method in STYLES and method != "MAP"]  # one line fewer
-    whiskers = _told_apart(result, methods)
+    whiskers = [*dict.fromkeys((REFERENCE, result.best(sizes[-1], among=methods)))]
     figure = _figure(0.8 + 4.2 * len(sizes), 5.8)
     axes = figure.subplots(2, len(sizes), sharex=True, sharey="row", squeeze=False, height_ratios=[3, 1])
     lowest = math.floor(NUM_BINS / len(summary["data"]["classes"])) / NUM_BINS

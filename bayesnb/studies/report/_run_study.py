@@ -184,7 +184,7 @@ def _merge(a: Experiment, b: Experiment) -> Experiment:
         if a.keys[place] != b.keys[place]:
             raise DataError(
                 f"the studies have other cells for '{place.method}' on set '{place.data_set}': its rows, its settings, "
-                "the seed or the version differ"
+                "the seed or the version differ: run one of them again with those of the other"
             )
     journal, keys = Journal(), {**a.keys, **b.keys}
     for study in (b, a):

@@ -151,7 +151,8 @@ EQUAL = (
 def _say_where_it_stopped(result: Comparison) -> str | None:
     if result.stopped is None:
         return None
-    return f"The comparison was stopped after {plural(result.repeats, 'split')} ({result.stopped}); others are missing."
+    after = f"The comparison was stopped after {plural(result.repeats, 'split')} ({result.stopped})"
+    return f"{after}; others are missing: the same command goes on."
 
 
 def _test_rows(result: Comparison) -> str | None:

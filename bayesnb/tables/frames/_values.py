@@ -196,7 +196,7 @@ def cure(cell: str) -> str:
     if THOUSANDS.fullmatch(cell):
         return ", or read the file with thousands=',' (--thousands ,)"
     if WHOLE.fullmatch(cell):
-        return ""
+        return ": round it in the file, or leave it as text if it is a name or a code"
     return f": if it stands for a missing cell, read the table with na_values=[{cell!r}] (--na-values)"
 
 

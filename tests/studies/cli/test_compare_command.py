@@ -258,7 +258,7 @@ def test_stopping_after_a_split_leaves_a_report_of_it(place, monkeypatch, stop):
     at = 1
     result = run(*options)
     assert result.exit_code == 130
-    assert "The comparison was stopped after 1 split (interrupted); others are missing." in result.stderr
+    assert "The comparison was stopped after 1 split (interrupted); others are missing: the same" in result.stderr
     assert sorted(path.name for path in (place / "o").iterdir()) == FILES
     summary = json.loads((place / "o" / "summary.json").read_text())
     assert (summary["splits"]["repeats"], summary["splits"]["stopped"]) == (1, "interrupted")

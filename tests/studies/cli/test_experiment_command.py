@@ -123,13 +123,16 @@ FILE = "def first(X, y): pass\ndef alone(X): pass\n"
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("nosuch.py", "there is no model file 'nosuch.py'"),
+        ("nosuch.py", "there is no model file 'nosuch.py': give the path"),
         ("folder", "there is no model file 'folder'"),
         ("good.csv", "'good.csv' is not a model file: give a Python file"),
         ("none.py", "'none.py' has no function"),
         ("file.py", "several functions: first, alone; give --model file.py:first"),
         ("file.py:frist", "'file.py' has no function 'frist'; did you mean 'first'"),
-        ("broken.py", "running 'broken.py' failed: NameError: name 'nothing' is"),
+        (
+            "broken.py",
+            "running 'broken.py' failed: NameError: name 'nothing' is not defined; 'python broken.py' shows where",
+        ),
         ("ends.py", "running 'ends.py' failed: SystemExit"),
         ("wrong.py", "SyntaxError: '(' was never closed (wrong.py, line 1)"),
     ],

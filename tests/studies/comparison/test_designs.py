@@ -126,7 +126,10 @@ def test_half_octaves():
     ("call", "words"),
     [
         (lambda: make_design("s", "crossed", Y, 3, 0, [141]), "has 140 rows to train on .* fewer than the size 141"),
-        (lambda: make_design("s", "crossed", Y, 3, 0, None, np.arange(200) % 2), "has 2 groups, too few"),
+        (
+            lambda: make_design("s", "crossed", Y, 3, 0, None, np.arange(200) % 2),
+            "has 2 groups, too few .*: give a column of three or more",
+        ),
         (lambda: make_design("s", "crossed", Y, nb.forward(3, test_rows=70), 0), "too few for 3 test parts of 70"),
     ],
 )

@@ -133,7 +133,7 @@ def tries(X, y):
         (tries, "block 'x' of set 'visits' has totals that differ between rows"),
         (alone, "the program fails when it is called as fn.*: TypeError: .*unexpected keyword argument 'y'"),
         (first, "a regression of the label on them is another model"),
-        (three, "the program has 3 classes, and set 'visits' has 2"),
+        (three, "the program has 3 classes, and set 'visits' has 2: give the program an argument num_classes"),
     ],
 )
 def test_a_program_of_another_kind_is_refused_in_a_sentence(program, words):
@@ -156,4 +156,4 @@ def test_a_program_without_an_exact_posterior_has_the_reason_in_its_cells():
 def test_a_set_with_a_model_has_no_place_for_a_program():
     given = {"visits": (nb.NaiveBayes(nb.Poisson()), np.nan_to_num(FRAME[COLUMNS].to_numpy()), LABELS)}
     study = nb.experiment(given, ["MLE", visits], sizes=[20], splits=1)
-    assert "has a model with its own prior, which 'visits' would replace" in study.failures()["reason"].iloc[0]
+    assert "has a model with its own prior, which 'visits' would replace: leave" in study.failures()["reason"].iloc[0]

@@ -44,7 +44,7 @@ def test_a_stopped_comparison_says_so_and_so_does_one_that_scores_some_rows(mixe
     result = compared(table, (10,), 4, methods=("full Bayes",), most_test=10)
     findings = findings_of(table, replace(result, stopped="interrupted"))._replace(no_check="There is no check.")
     summary = summarise(findings, "")
-    sentence = "The comparison was stopped after 4 splits (interrupted); others are missing."
+    sentence = "The comparison was stopped after 4 splits (interrupted); others are missing: the same command goes on."
     assert summary["sentences"]["stopped"] == summary["data"]["warnings"][0] == sentence
     text = words(printed(print_results, summary))
     assert "Of 36 held-out rows, 10 are scored in each split (--test-rows)." in text

@@ -86,7 +86,8 @@ def test_compare_reads_such_numbers_as_text_with_a_warning():
     columns = {column.name: column for column in table.columns}
     assert columns["code"].values == ("1", "2", "3", str(ODD))
     assert table.warnings == (
-        f"column 'code' is read as text because of '{ODD}' on line 5, which would be rounded to {EVEN} as a number",
+        f"column 'code' is read as text because of '{ODD}' on line 5, which would be rounded to {EVEN} as a number: "
+        "round it in the file, or leave it as text if it is a name or a code",
     )
     with pytest.raises(DataError, match=f"cannot be normal: '{ODD}' on line 5 would be rounded to {EVEN} as a number"):
         make_table(open_data("rows.csv"), overrides={"code": "normal"})
