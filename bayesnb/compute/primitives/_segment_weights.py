@@ -114,9 +114,6 @@ def left_out_logs(bins: Array, y: Array, weight: Array, parts: tuple[Array, Arra
     return out
 
 
-IMPOSSIBLE = -1e29
-"""Below the log share of every segment, and above the log of a weight that counts as zero."""
-
 ROUNDINGS = 4.0 * float(np.finfo(np.float64).eps)
 """What is left of a count is 0 if it is only its rounding error."""
 
@@ -127,19 +124,23 @@ def _leave_out(
 ) -> None:
     """Without the row the probability of a segment that holds its bin changes by 1 / p(row | segment, other rows).
 
-    Those of other segments change alike, and they have no say in the bin. So a row costs the segments of its bin.
+    Those of other segments change alike, and they have no say in the bin. So a row costs the segments of its bin; one
+    of weight 1, whose p is a ratio of counts, costs a division each.
     """
     num_classes, num_columns, size = counts.shape
-    q, inside, above = np.empty((size, size)), np.empty((num_classes, size, size)), np.empty(num_classes)
-    rows, logs = np.empty(num_classes), np.empty((totals.shape[0], size, size))
+    q, inside, rows = np.empty((size, size)), np.empty((size, size, num_classes)), np.empty(num_classes)
+    shares, starts, logs = np.empty((3, totals.shape[0], size, size))
+    above, sums = np.empty((2, num_classes))
     for d in range(num_columns):
         for i in range(size):
             for j in range(i, size):
                 q[i, j] = mass[d, j] + (q[i, j - 1] if j > i else 0.0)
                 for k in range(num_classes):
-                    inside[k, i, j] = counts[k, d, j] + (inside[k, i, j - 1] if j > i else 0.0)
+                    inside[i, j, k] = counts[k, d, j] + (inside[i, j - 1, k] if j > i else 0.0)
+                for a in range(totals.shape[0]):
+                    shares[a, i, j] = np.exp(log_share[a, d, i, j])
         for k in range(num_classes):
-            rows[k] = inside[k, 0, size - 1]
+            rows[k] = inside[0, size - 1, k]
         for n in range(bins.shape[0]):
             g, own, w, top = bins[n, d], y[n], weight[n], -np.inf
             if g < 0 or mass[d, g] == 0.0:
@@ -147,30 +148,35 @@ def _leave_out(
             rest = rows[own] - w
             rest = rest if rest > ROUNDINGS * rows[own] else 0.0
             for a in range(totals.shape[0]):
-                whole = _log_ratio(totals[a, d] + rest, w, totals[a, d] + rows[own])
+                whole = 0.0 if w == 1.0 else _log_ratio(totals[a, d] + rest, w, totals[a, d] + rows[own])
                 for i in range(g + 1):
                     for j in range(g, size):
-                        if log_share[a, d, i, j] > IMPOSSIBLE:
-                            left = inside[own, i, j] - w
-                            left = left if left > ROUNDINGS * inside[own, i, j] else 0.0
-                            start, unit = totals[a, d] * q[i, j] + left, q[i, j] * (totals[a, d] + rows[own])
-                            logs[a, i, j] = log_share[a, d, i, j] + whole - _log_ratio(start, w, unit)
+                        left = inside[i, j, own] - w
+                        left = left if left > ROUNDINGS * inside[i, j, own] else 0.0
+                        starts[a, i, j] = totals[a, d] * q[i, j] + left
+                        if w != 1.0:
+                            ratio = _log_ratio(starts[a, i, j], w, q[i, j] * (totals[a, d] + rows[own]))
+                            logs[a, i, j] = log_share[a, d, i, j] + whole - ratio
                             top = max(top, logs[a, i, j])
-            below = 0.0
+            below = of_own = 0.0
             above[:] = 0.0
             for a in range(totals.shape[0]):
+                prior = 0.0
+                sums[:] = 0.0
                 for i in range(g + 1):
                     for j in range(g, size):
-                        # a segment that is less probable by 80 nats changes no ratio of classes
-                        if log_share[a, d, i, j] > IMPOSSIBLE and logs[a, i, j] >= top - 80.0:
-                            share = np.exp(logs[a, i, j] - top)
-                            below += share
-                            share /= q[i, j]
+                        if w == 1.0:
+                            share = shares[a, i, j] * (totals[a, d] + rest) / starts[a, i, j]
+                        else:
+                            share = np.exp(logs[a, i, j] - top) / q[i, j]
+                        if share > 0.0:
+                            below += share * q[i, j]
+                            of_own += share * starts[a, i, j] / (totals[a, d] + rest)
+                            prior += share * totals[a, d] * q[i, j]
                             for k in range(num_classes):
-                                left, others = inside[k, i, j], rows[k]
-                                if k == own:
-                                    left, others = left - w, rest
-                                    left = left if left > ROUNDINGS * inside[k, i, j] else 0.0
-                                above[k] += share * (totals[a, d] * q[i, j] + left) / (totals[a, d] + others)
+                                sums[k] += share * inside[i, j, k]
+                for k in range(num_classes):
+                    above[k] += (prior + sums[k]) / (totals[a, d] + rows[k])
+            above[own] = of_own
             for k in range(num_classes):
                 out[n, k, d] = log(mass[d, g] * above[k] / below)
