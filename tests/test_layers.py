@@ -32,8 +32,8 @@ WINGS = {
 """Each with the others that it may import from."""
 
 LINES = {
-    "studies": 7110, "tables": 10580, "inspection": 3290, "learned": 3740, "recognition": 2640, "core": 15240,
-    "compute": 5870,
+    "studies": 7570, "tables": 10780, "inspection": 3290, "learned": 3770, "recognition": 2640, "core": 15260,
+    "compute": 5880,
 }  # fmt: skip
 """The most lines of each wing."""
 
