@@ -44,7 +44,7 @@ class Robustness(Node):
         >>> found.s_star.round(2), found.labels, found.rivals, found.support.round(2)
         (array([1.73]), array([0]), array([1]), array([1.]))
         >>> found.sentence(s=5)
-        'no decision on 1 row changes whatever up to 1.7 more pseudo-rows contain; 0 % stay up to 5'
+        'no decision on 1 row changes if up to 1.7 pseudo-rows of any content are added; 0 % stay with up to 5'
     """
 
     s_star: Array
@@ -69,14 +69,12 @@ class Robustness(Node):
         least, alone = np.floor(10.0 * s_star.min()) / 10.0, "without dependence, " * self.ignores_dependence
         rows = "1 row" if len(s_star) == 1 else f"{len(s_star):,} rows"
         if least == 0:
-            return f"{alone}{stay} of the decisions on {rows} stay whatever up to {s:g} more pseudo-rows contain"
+            return f"{alone}{stay} of the decisions on {rows} stay if up to {s:g} pseudo-rows of any content are added"
         if np.isinf(least):
-            return f"{alone}no decision on {rows} changes whatever more pseudo-rows contain"
+            return f"{alone}no decision on {rows} changes, however many pseudo-rows of any content are added"
         first = f"{least:,.1f}".removesuffix(".0")
-        return (
-            f"{alone}no decision on {rows} changes whatever up to {first} more pseudo-rows contain; {stay} stay up to "
-            f"{s:g}"
-        )
+        added = f"if up to {first} pseudo-rows of any content are added"
+        return f"{alone}no decision on {rows} changes {added}; {stay} stay with up to {s:g}"
 
 
 @promote_dtypes

@@ -161,29 +161,35 @@ def test_a_wrong_prior():
         (
             [4.19, 12.0, np.inf],
             {},
-            "no decision on 3 rows changes whatever up to 4.1 more pseudo-rows contain; 66 % stay",
+            "no decision on 3 rows changes if up to 4.1 pseudo-rows of any content are added; 66 % stay",
         ),
-        ([0.04, 12.0], {}, "50 % of the decisions on 2 rows stay whatever up to 10 more pseudo-rows contain"),
+        ([0.04, 12.0], {}, "50 % of the decisions on 2 rows stay if up to 10 pseudo-rows of any content are added"),
         (
             [1.0] * 71 + [20.0] * 29,
             {},
-            "no decision on 100 rows changes whatever up to 1 more pseudo-rows contain; 29 %",
+            "no decision on 100 rows changes if up to 1 pseudo-rows of any content are added; 29 %",
         ),
-        ([2345678.94], {}, "no decision on 1 row changes whatever up to 2,345,678.9 more pseudo-rows contain; 100 %"),
-        ([2.0] * 1200, {"ignores_dependence": True}, "without dependence, no decision on 1,200 rows changes whatever"),
+        (
+            [2345678.94],
+            {},
+            "no decision on 1 row changes if up to 2,345,678.9 pseudo-rows of any content are added; 100 %",
+        ),
+        ([2.0] * 1200, {"ignores_dependence": True}, "without dependence, no decision on 1,200 rows changes if"),
     ],
 )
 def test_the_sentence_for_a_paper_rounds_down(s_star, options, sentence):
     places = np.zeros(len(s_star), int)
     found = nb.results.Robustness(np.array(s_star), places, places, 1.0 * places, **options)
     assert found.sentence().startswith(sentence)
-    assert found.sentence(3).endswith((" stay up to 3", "whatever up to 3 more pseudo-rows contain"))
+    assert found.sentence(3).endswith((" stay with up to 3", "if up to 3 pseudo-rows of any content are added"))
 
 
 def test_the_sentence_of_decisions_that_nothing_changes_and_of_what_is_no_question():
     found = nb.robustness(POST, NEW)
     never = replace(found, s_star=np.full(len(NEW), np.inf))
-    assert never.sentence() == f"no decision on {len(NEW)} rows changes whatever more pseudo-rows contain"
+    assert (
+        never.sentence() == f"no decision on {len(NEW)} rows changes, however many pseudo-rows of any content are added"
+    )
     for wrong in (-1, np.nan, "10"):
         with pytest.raises(ValueError, match="s must be a number of pseudo-rows"):
             found.sentence(wrong)
@@ -194,7 +200,8 @@ def test_the_sentence_of_decisions_that_nothing_changes_and_of_what_is_no_questi
 def test_the_sentence_holds():
     rows = NEW[nb.robustness(POST, NEW).s_star > 0.1]
     sentence = nb.robustness(POST, rows).sentence(1)
-    least, percent = re.fullmatch(r"no decision .* up to ([\d.]+) more .*; (\d+) % stay up to 1", sentence).groups()
+    words = r"no decision .* up to ([\d.]+) pseudo-rows .*; (\d+) % stay with up to 1"
+    least, percent = re.fullmatch(words, sentence).groups()
     assert (nb.decide_set(POST, rows, s=float(least)).sizes == 1).all()
     alone = (nb.decide_set(POST, rows, s=1.0).sizes == 1).mean()
     assert int(percent) / 100 <= alone < int(percent) / 100 + 0.01
