@@ -15,7 +15,7 @@ from bayesnb.studies.comparison._metrics import STUDY_METRICS
 
 SURE = 0.95  # Benavoli and others, Time for a change: a tutorial for comparing multiple classifiers (2017)
 WORDS = ("worse", "equal", "better")  # in the order of their probabilities
-NOT_SETTLED = "not settled"
+NOT_SETTLED, NO_VALUE = "not settled", "no value"
 APART = ("minus_reference", "posterior_mean", "low", "high", *PROBABILITIES, "estimator")
 KEYS = ["data_set", "size", "method"]
 SUMS = ["best", "settled", "splits", "failed", "seconds"]
@@ -64,7 +64,7 @@ def _than(over_sets: bool, mean: float, p: Sequence[float]) -> str:
     """A word on one method; over sets those that have a difference tell, and of one set there is none to add."""
     if over_sets:
         return word(p) if not pd.isna(p).any() else ""
-    return "failed" if np.isnan(mean) else word(p)
+    return NO_VALUE if np.isnan(mean) else word(p)
 
 
 def _rows(study: Any, data_set: str, size: int, metric: str, rope: float) -> list[dict[str, Any]]:
@@ -75,7 +75,7 @@ def _rows(study: Any, data_set: str, size: int, metric: str, rope: float) -> lis
     ranks = means.round(6).rank(ascending=not up, na_option="bottom")
     firsts = [*means.index[means.notna() & (ranks == ranks.min())]]
     first = REFERENCE if REFERENCE in firsts else next(iter(firsts), None)
-    than = dict.fromkeys(study.methods, "failed") | dict.fromkeys(firsts, "best")
+    than = dict.fromkeys(study.methods, NO_VALUE) | dict.fromkeys(firsts, "best")
     for method in means.index[means.notna()].difference(firsts):
         one, _ = difference_of(study, data_set, size, method, first, metric)
         regions = one.regions(rope)

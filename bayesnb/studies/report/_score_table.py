@@ -32,6 +32,12 @@ LETTER, WIDE, THIN = 4.3, 8.3, 2.8  # points of a letter in footnotesize: most; 
 HEADER, LABEL = 12, 26  # letters on a line of a column's header, and of a row's name
 
 
+def heading_of(study: Any, metric: str) -> str:
+    """A metric's name, with the pseudo-rows of sets of classes."""
+    heading = STUDY_METRICS[metric].heading
+    return f"{heading} (s = {study.frame()['pseudo_rows'].max():g})" if metric in SET_METRICS else heading
+
+
 def score_table(
     study: Any, metric: str = "log_loss", size: int | None = None, rope: float = 0.01, *, latex: bool = True
 ) -> str:
@@ -65,15 +71,11 @@ def score_table(
             cells.loc[name, method] = mean + half
     ranks = scores.rank(axis=1, ascending=ascending, na_option="bottom").mean().map("{:.2f}".format)
     splits, how = sorted({len(study.splits(name)) for name in scores.index}), ", ".join(dict.fromkeys(estimators))
-    heading, seen = STUDY_METRICS[metric].heading, ""
-    if metric in SET_METRICS:
-        heading += f" (s = {study.frame()['pseudo_rows'].max():g})"
-    if lacking:
-        seen = f" Without a value: {listing(lacking)}."
     note = (
-        f"Mean {heading} of {' or '.join(map(str, splits))} splits ± half of its 95 % interval; n training rows. Bold: "
-        f"the best; *: more probably within {rope:g} of the best than not ({how or 'no other'}).{seen}"
+        f"Mean {heading_of(study, metric)} of {' or '.join(map(str, splits))} splits ± half of its 95 % interval; n "
+        f"training rows. Bold: the best; *: more probably within {rope:g} of the best than not ({how or 'no other'})."
     )
+    note += f" Without a value: {listing(lacking)}." if lacking else ""
     if not latex:
         cells.loc["mean rank"] = ranks
         cells.insert(0, "n", [*(f"{own:,}" for own in sizes), ""])

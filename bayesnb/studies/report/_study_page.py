@@ -14,6 +14,7 @@ from bayesnb.studies.comparison._metrics import STUDY_METRICS
 from bayesnb.studies.comparison._standings import KEYS, SURE, standings
 from bayesnb.studies.plots._studies import draw_curve, draw_curves, draw_differences, draw_forest, draw_keys, num_pages
 from bayesnb.studies.report._page import PAGE_DPI, embed, png, templates
+from bayesnb.studies.report._score_table import heading_of
 from bayesnb.studies.report._study import Experiment
 from bayesnb.studies.report._study_headline import headline
 
@@ -68,7 +69,7 @@ def render_study(
         sizes=sizes,
         splits=max(len(study.splits(name)) for name in study.sets),
         methods=sorted(study.methods, key=lambda method: together[method]["rank"]),
-        metrics={name: STUDY_METRICS[name] for name in study.metrics},
+        metrics={name: STUDY_METRICS[name]._replace(heading=heading_of(study, name)) for name in study.metrics},
         reference=first["reference"].iloc[0],
         chosen=chosen,
         rope=f"{rope:g}",

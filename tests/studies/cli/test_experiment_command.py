@@ -81,7 +81,7 @@ def test_sets_of_classes_are_scored_where_asked(place):
     own = nb.experiment("codes.csv", ["MLE", "full Bayes"], [20], 2, ("u65", "determinacy"), s=0.1)
     pd.testing.assert_frame_equal(nb.load_experiment(place / "here").frame(), own.frame())
     page = (place / "here" / "report.html").read_text()
-    assert "Mean u65 (s = 0.1) of 2 splits" in page
+    assert "U65 (s = 0.1)" in page
     assert "only an exact posterior says" in page
 
 

@@ -59,29 +59,30 @@ def test_of_an_accuracy_the_highest_is_the_best_and_sizes_may_differ():
     assert headline(table(both, sizes={"x": 32}), None, 0.01)[0].startswith("With the most training rows of each set ")
 
 
-def test_of_many_sets_the_first_rank_comes_first():
-    found = {name: {"a": "best", "b": "worse", "c": OPEN} for name in "uvwxyz"}
-    said = headline(table(found, {"b": "worse", "c": OPEN, "a": "reference"}), None, 0.01)
-    rank = "with a mean rank of 1.25 of 3 over 6 sets"
-    assert said[0] == f"With 64 training rows 'a' ranks first, {rank}; that is settled against 1 of 2 others."
-    assert said[1] == "'a' has the lowest log loss on all 6 sets; that is not settled on any set."
-    other = headline(table(found, {"b": "worse", "c": OPEN, "a": "better"}, reference="b"), None, 0.01)
-    assert other[0] == f"With 64 training rows 'a' ranks first, {rank}."
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"b": "worse", "c": "worse"}, "'a' is better than 'b' and 'c'."),
-        ({"b": "worse", "c": OPEN}, "'a' is better than 'b'; against 'c' that is not settled."),
-        ({"b": "equal", "c": "better"}, "'a' is equal to 'b' and worse than 'c'."),
-        ({"b": OPEN, "c": OPEN}, "nothing is settled between 'a' and the others."),
+        ({"b": "worse", "c": OPEN}, "settled: better than 1 of 2 others"),
+        ({"b": "worse", "c": "equal"}, "settled: better than 1 and equal to 1 of 2 others"),
+        ({"b": OPEN, "c": "better"}, "not settled against any of 2 others"),
     ],
 )
-def test_over_sets_the_words_on_others_are_turned_around(words, said):
-    found = {name: {"a": "best", "b": "worse", "c": OPEN} for name in "xy"}
-    texts = headline(table(found, words | {"a": "reference"}), None, 0.01)
-    assert f"On most sets like these {said} 2 sets are few to speak of others." in texts
+def test_of_many_sets_the_first_rank_comes_first_and_of_few_sets_second(words, said):
+    many, few = ({name: {"a": "best", "b": "worse", "c": OPEN} for name in names} for names in ("uvwxyz", "xy"))
+    rank = "'a' ranks first over {0} sets, on average 1.25 of 3; " + said + "."
+    found = headline(table(many, words | {"a": "reference"}), None, 0.01)
+    assert found[0] == f"With 64 training rows {rank.format(6)}"
+    assert found[1] == "'a' has the lowest log loss on all 6 sets; that is not settled on any set."
+    found = headline(table(few, words | {"a": "reference"}), None, 0.01)
+    assert found[1] == rank.format(2)
+    assert found[2].endswith("within it; over sets, on most sets like these, of which 2 tell little.")
+
+
+def test_enough_sets_have_no_caution_and_only_the_reference_is_told_apart_from_others():
+    many = {f"set {k}": {"a": "best", "b": "worse"} for k in range(10)}
+    assert headline(table(many, {"b": "worse"}), None, 0.01)[2].endswith("over sets, on most sets like these.")
+    other = headline(table(many, {"a": "better"}, reference="b"), None, 0.01)
+    assert other[0] == "With 64 training rows 'a' ranks first over 10 sets, on average 1.25 of 2."
 
 
 def test_the_fewest_rows_have_a_sentence_and_settled_is_explained():
