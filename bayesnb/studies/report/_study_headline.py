@@ -28,7 +28,7 @@ def headline(largest: pd.DataFrame, smallest: pd.DataFrame | None, rope: float) 
         said.insert(int(len(sets) <= FEW), _rank(largest))
     said = [f"With {rows} {said[0]}", *(text[0].upper() + text[1:] for text in said[1:])]
     if largest["method"].nunique() > 1:
-        few = f", of which {len(sets)} tell little" if len(sets) < ENOUGH else ""
+        few = f", and {len(sets)} sets tell little of others" if len(sets) < ENOUGH else ""
         said.append(
             f"Settled: with a probability above {SURE:g} every other method is worse by more than {rope:g}, or equal "
             f"to within it{f'; over sets, on most sets like these{few}' if len(sets) > 1 else ''}."

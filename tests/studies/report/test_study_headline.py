@@ -75,7 +75,7 @@ def test_of_many_sets_the_first_rank_comes_first_and_of_few_sets_second(words, s
     assert found[1] == "'a' has the lowest log loss on all 6 sets; that is not settled on any set."
     found = headline(table(few, words | {"a": "reference"}), None, 0.01)
     assert found[1] == rank.format(2)
-    assert found[2].endswith("within it; over sets, on most sets like these, of which 2 tell little.")
+    assert found[2].endswith("within it; over sets, on most sets like these, and 2 sets tell little of others.")
 
 
 def test_enough_sets_have_no_caution_and_only_the_reference_is_told_apart_from_others():
