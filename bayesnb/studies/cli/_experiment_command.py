@@ -86,8 +86,9 @@ def experiment(
     """Compare methods on several tables at growing training sizes, as nb.experiment does.
 
     DATA are CSV or Parquet files, each with its column of classes after a colon, or some of iris, wine, breast_cancer,
-    digits. Every method is scored on the same splits. The report has the mean scores, learning curves, and the
-    differences from one method by set and over sets, with intervals that allow for shared rows.
+    digits. Every method is scored on the same splits. The report says which method is best where and whether that is
+    settled, with mean scores, learning curves, and differences from one method by set and over sets, whose intervals
+    allow for shared rows.
 
     Every cell is kept in DIR as soon as it has run: Ctrl-C, or a machine that fails, costs the cells in flight, and the
     same command goes on.

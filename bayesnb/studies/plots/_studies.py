@@ -133,6 +133,7 @@ def _forest(ax: Axes, table: pd.DataFrame, method: str, rope: float) -> None:
             annotation_clip=False,
         )
     name_lines(ax, places, ["\n".join(textwrap.wrap(name, NARROW)) for name in sets])
+    ax.locator_params(axis="x", nbins=4)
     metric = STUDY_METRICS[table["metric"].iloc[0]]
     better = "right" if metric.higher_is_better else "left"
     ax.set_title(f"{shorten(method)}\nP(better) | P(worse)", fontsize=9, loc="left")

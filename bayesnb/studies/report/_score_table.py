@@ -120,7 +120,7 @@ def _tabular(columns: Sequence[Sequence[str]], after: Sequence[int]) -> str:
 
 def _stack(name: str, letters: int, side: str) -> str:
     """A name on as many lines as it needs."""
-    lines = [line.translate(LATEX) for line in textwrap.wrap(name, letters)]
+    lines = [line.translate(LATEX) for line in textwrap.wrap(name, letters) or [name]]
     return lines[0] if len(lines) == 1 else rf"\shortstack[{side}]{{" + r"\\".join(lines) + "}"
 
 
