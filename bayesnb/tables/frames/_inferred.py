@@ -13,6 +13,7 @@ from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._typing import ArrayLike, Table
 from bayesnb.core.rows._labelled_rows import check_weights
 from bayesnb.tables.frames import _series as series
+from bayesnb.tables.frames._choices import ASKED
 from bayesnb.tables.frames._columns import SKIP, Column, Kind
 from bayesnb.tables.frames._series import DataError
 from bayesnb.tables.frames._summaries import Summary, summarise_column
@@ -25,6 +26,8 @@ IDENTIFIERS = "a different text in nearly every row"
 TOO_MANY = f"more than {limits.MOST_VALUES:,} different texts"
 ROW_NUMBERS = "a number for each row"
 ALL_DATES = "dates or times"
+MAY_BE_KEPT = (IDENTIFIERS, TOO_MANY, ROW_NUMBERS, ALL_DATES)
+"""Why columns are left out that may have a likelihood if the user chooses it."""
 
 
 class Choice(NamedTuple):
@@ -34,14 +37,14 @@ class Choice(NamedTuple):
         name: The column.
         kind: Its likelihood, or `skip` if it is left out.
         reason: Why; worded to follow "the column has".
-        missing: The number of its missing cells.
+        missing: The number of its missing cells; None if it is not read.
         otherwise: Which other likelihoods it may have.
     """
 
     name: str
     kind: Kind
     reason: str
-    missing: int = 0
+    missing: int | None = 0
     otherwise: str = ""
 
     @classmethod
@@ -49,19 +52,22 @@ class Choice(NamedTuple):
         """That of a described column, with its values."""
         values = "" if column.kind == SKIP else f": {column.describe()}"
         kind: Any = column.likelihood
-        reason = (column.reason or "your choice") + values
-        return cls(column.name, kind, reason, column.missing, _others(column.kind, text=bool(column.text)))
+        reason, missing = column.reason or "your choice", None if column.reason == ASKED else column.missing
+        others = _others(column.kind, column.reason, text=bool(column.text))
+        return cls(column.name, kind, reason + values, missing, others)
 
 
-def _others(kind: str, *, text: bool) -> str:
-    kinds = ("categorical", "ordered", "words") if text else ("normal", "histogram", "ordered", "categorical")
-    return ", ".join(one for one in kinds if one != kind)
+def _others(kind: str, reason: str, *, text: bool) -> str:
+    if kind == SKIP and reason not in MAY_BE_KEPT:
+        return ""
+    kinds = ["categorical", "ordered", "words"] if text else ["normal", "histogram", "ordered", "categorical"]
+    return ", ".join(one for one in (kinds[:1] if reason == ALL_DATES else kinds) if one != kind)
 
 
 def table_of(choices: Sequence[Choice]) -> str:
     """The choices as a table."""
     rows = [("column", "likelihood", "because it has", "missing", "or"), *choices]
-    cells = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in rows]
+    cells = [[cell if isinstance(cell, str) else "" if cell is None else f"{cell:,}" for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join("  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in cells)
 
@@ -136,7 +142,8 @@ def infer_likelihoods(frame: Table, sample_weight: ArrayLike | None = None) -> I
 def infer(column: Summary) -> Choice:
     """The likelihood that suits a column."""
     kind, reason = _infer(column)
-    return Choice(column.name, kind, reason, column.missing, _others(kind, text=column.text and not column.flags))
+    others = _others(kind, reason, text=column.text and not column.flags)
+    return Choice(column.name, kind, reason, int(column.missing), others)
 
 
 def _infer(column: Summary) -> tuple[Kind, str]:

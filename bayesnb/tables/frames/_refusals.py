@@ -11,34 +11,30 @@ from typing import Any
 
 import jax
 
+from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import label
 
 FROM_CORE = re.compile(r"(?:^|: )(?:block '|class_counts)")
-OF_BLOCK = re.compile(r"block '([^']*)', (?:class (\d+), )?column (\d+)( of X)?")
-OF_CLASS = re.compile(r"\bclass (\d+)")
-ROW = re.compile(r"\brow \d|\bline \d")
+COLUMN, CLASS = re.compile(r"block '([^']*)', (class \d+, )?column (\d+)( of X)?"), re.compile(r"\bclass (\d+)")
+NO_ROW = re.compile(r"\brow \d|\bline \d|\bto take away\b")
 
 
 def in_words(sentence: str, schema: Any, classes: Any) -> str:
     """A sentence about a column of a block, and about the number of a class, by names and labels."""
 
     def column(found: re.Match[str]) -> str:
-        block, k, place, of_x = found.groups()
-        if of_x or block not in schema.blocks:
-            name = f"column {place}{of_x or ''}"
-        elif schema.named or not hasattr(schema, "positions"):
-            name = f"column '{schema.names_by_block[block][int(place)]}'"
+        block, of_class, place, known = found[1], (found[2] or "").rstrip(", "), int(found[3]), found[4]
+        if known or block not in schema.blocks:
+            name = f"column {place}{known or ''}"
+        elif isinstance(schema, Schema) and not schema.named:
+            name = f"column {schema.positions[block][place]} of X"
         else:
-            name = f"column {schema.positions[block][int(place)]} of X"
-        return name if k is None else f"{name}, class {k}"
-
-    def of_class(found: re.Match[str]) -> str:
-        k = int(found[1])
-        return f"class '{label(classes[k])}'" if k < len(classes) else found[0]
+            name = f"column '{schema.names_by_block[block][place]}'"
+        return f"{name}, {of_class}" if of_class else name
 
     if not FROM_CORE.search(sentence):
         return sentence
-    return OF_CLASS.sub(of_class, OF_BLOCK.sub(column, sentence))
+    return CLASS.sub(lambda found: f"class '{label(classes[int(found[1])])}'", COLUMN.sub(column, sentence))
 
 
 @contextmanager
@@ -54,19 +50,20 @@ def named(schema: Any, classes: Any) -> Iterator[None]:
 def first_row(error: ValueError, num_rows: int, use: Callable[[slice], object]) -> str:
     """The first row up to which ``use`` refuses rows in the same sentence, such as `row 7: `; empty if there is none.
 
-    Also if the sentence names a row itself.
+    Also if the sentence names a row itself, or is about sums of rows or a whole column: it fits the last row, too.
     """
 
-    def refuses(row: int) -> bool:
+    def refuses(row: int, first: int = 0) -> bool:
         try:
-            use(slice(row + 1))
+            use(slice(first, row + 1))
         except ValueError as other:
             return str(other) == str(error)
         return False
 
     with warnings.catch_warnings(action="ignore"):
-        row = num_rows if ROW.search(str(error)) else bisect_left(range(num_rows), True, key=refuses)
-    return f"row {row}: " if row < num_rows else ""
+        row = num_rows if NO_ROW.search(str(error)) else bisect_left(range(num_rows), True, key=refuses)
+        whole = row < num_rows - 1 and refuses(num_rows - 1, num_rows - 1)
+    return f"row {row}: " if row < num_rows and not whole else ""
 
 
 def use_rows(use: Callable[[Any], Any], rows: Any, schema: Any, classes: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -209,7 +209,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
         with self._unchanged_if_refused():
             X, labels, weight, _ = check_rows(self, X, y, sample_weight, reset=before is None)
             batch = Batch(X, *classes_and_codes(labels, known, may_grow=not declared), weight)
-            found = fit_rows(asked, batch, is_first=True) if before is None else add_rows(asked, before, batch)
+            found = fit_rows(asked, batch, is_first=True) if before is None else add_rows(asked, batch, before)
             return self._hold(found, declared=declared, target=name_of(y) or self._target)
 
     def forget(self, X: Table, y: LabelsLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -230,7 +230,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
         check_is_fitted(self, "fit_")
         X, labels, weight, _ = check_rows(self, X, y, sample_weight, reset=False)
         batch = Batch(X, self.classes_, codes_among(self.classes_, labels), weight)
-        return self._hold(take_away(self._asked(), self._fitted(), batch), declared=self._declared, target=self._target)
+        return self._hold(take_away(self._asked(), batch, self._fitted()), declared=self._declared, target=self._target)
 
     def with_class_prior(self, class_prior: ArrayLike | ByLabel[float] | None) -> Self:
         """A copy for a population with these class probabilities, given as to the constructor; ValueError if invalid.
@@ -253,20 +253,17 @@ class NaiveBayesClassifier(IncrementalClassifier):
         ``costs`` are [K, K] in the order of ``classes_``, a row for each true class and a column for each decision, or
         a dict of dicts by label, ``{true: {decision: cost}}``; what it leaves out is 0 for the true label, else 1.
         """
-        if costs is None:
-            return self.classes_[self._answer(X, self.fit_.predict)]
-        decisions = decide(self._answer(X, self.fit_.predict_proba), costs_by_label(costs, self.classes_))
-        return self.classes_[np.asarray(decisions.labels)]
+        found: Any = self._answer(X, "predict" if costs is None else "predict_proba")
+        found = found if costs is None else decide(found, costs_by_label(costs, self.classes_)).labels
+        return self.classes_[np.asarray(found)]
 
     def predict_proba(self, X: Table, class_prior: ArrayLike | ByLabel[float] | None = None) -> Array:
         """p(y = k | x), [N, K]; with ``class_prior``, given as to the constructor, for another population."""
-        fit = self if class_prior is None else self.with_class_prior(class_prior)
-        return self._answer(X, fit.fit_.predict_proba)
+        return self._answer(X, "predict_proba", class_prior)
 
     def predict_log_proba(self, X: Table, class_prior: ArrayLike | ByLabel[float] | None = None) -> Array:
         """log p(y = k | x), [N, K]; ``class_prior`` as for ``predict_proba``."""
-        fit = self if class_prior is None else self.with_class_prior(class_prior)
-        return self._answer(X, fit.fit_.predict_log_proba)
+        return self._answer(X, "predict_log_proba", class_prior)
 
     def predict_set(self, X: Table, s: float = 1.0, prior: str | None = None) -> list[Array]:
         """For each row the labels that no other dominates, whatever s pseudo-rows contain: ``nb.decide_set``.
@@ -286,14 +283,16 @@ class NaiveBayesClassifier(IncrementalClassifier):
         It is for tables of categories. By default it is that of the part without dependence, and 0 where this part has
         another label.
         """
-        return self._answer(X, lambda rows: own_s_star(self.fit_, rows, prior))
+        return np.asarray(own_s_star(self.fit_, self.encoded(X), prior))
 
     def predict_joint_log_proba(self, X: Table) -> Array:
         """log p(y = k, x), [N, K], including multinomial coefficients."""
-        return self._answer(X, self.fit_.log_joint)
+        return self._answer(X, "log_joint")
 
-    def _answer(self, X: Table, ask: Callable[[Any], Any]) -> Array:
-        return np.asarray(use_rows(ask, self.encoded(X), self.schema_, self.classes_))
+    def _answer(self, X: Table, ask: str, class_prior: ArrayLike | ByLabel[float] | None = None) -> Array:
+        rows = self.encoded(X)
+        fit = self if class_prior is None else self.with_class_prior(class_prior)
+        return np.asarray(use_rows(getattr(fit.fit_, ask), rows, self.schema_, self.classes_))
 
     def encoded(self, X: Table) -> Rows:
         """Checked rows, encoded as ``fit_`` takes them, by block if the columns have different likelihoods."""

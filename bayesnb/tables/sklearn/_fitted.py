@@ -6,9 +6,10 @@ Nothing here changes an estimator: each function returns what it is to hold.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import wraps
 from typing import Any, NamedTuple
 
 import jax
@@ -98,41 +99,38 @@ class Counted(NamedTuple):
     statistics: ModelStatistics
 
 
-@contextmanager
-def _in_words(asked: Parameters, before: Fitted | None, batch: Batch, count: Callable[..., object]) -> Iterator[None]:
-    """Let a refusal of a batch name the column and the row, up to which ``count`` refuses rows in the same words."""
-    try:
-        yield
-    except ValueError as error:
-        row = first_row(error, len(batch.codes), lambda some: count(asked, before, batch.part(some)))
-        with suppress(ValueError), warnings.catch_warnings(action="ignore"):  # of rows that cannot be described
-            schema = _describe(asked, batch)[0] if before is None else before.schema
-            error.args = (in_words(str(error), schema, batch.classes),)
-        error.args = (row + str(error),)
-        raise
+def _says_where(act: Callable[..., Fitted]) -> Callable[..., Fitted]:
+    """Refusals of a batch that name the column, and the first row up to which the exact posterior is refused too."""
+
+    @wraps(act)
+    def of_batch(asked: Parameters, batch: Batch, *before: Fitted, **how: Any) -> Fitted:
+        quick = asked._replace(method="posterior", temper=None, dependence=None, unlabelled=None)
+        try:
+            return act(asked, batch, *before, **how)
+        except ValueError as error:
+            row = first_row(error, len(batch.codes), lambda some: act(quick, batch.part(some), *before, **how))
+            with suppress(ValueError), warnings.catch_warnings(action="ignore"):  # of rows that cannot be described
+                schema = before[0].schema if before else _describe(asked, batch)[0]
+                error.args = (in_words(str(error), schema, batch.classes),)
+            error.args = (row + str(error),)
+            raise
+
+    return of_batch
 
 
-def _count_batch(asked: Parameters, before: Fitted | None, batch: Batch) -> None:
-    """Describe, encode and count rows as a fit does."""
-    schema, _ = _describe(asked, batch, before)
-    rows = _encode(schema, batch)
-    planned = plan_rows(asked, schema, batch.classes, rows).model
-    schema.count(planned if before is None else model_like(asked, schema, batch.classes, before), *rows.given)
-
-
+@_says_where
 def fit_rows(asked: Parameters, batch: Batch, *, is_first: bool) -> Fitted:
     """Fit rows alone; those of the first of several batches are kept, for powers to be learned again."""
     if not is_first:
         rows = batch.codes if batch.unlabelled is None else batch.codes[~batch.unlabelled]
         warn_of_labels(batch.classes, np.bincount(rows, minlength=len(batch.classes)))
-    with _in_words(asked, None, batch, _count_batch):
-        if batch.unlabelled is not None and batch.unlabelled.any():
-            return fit_partly_labelled(asked, batch, batch.unlabelled)
-        schema, summaries = _describe(asked, batch)
-        if not is_first:  # later batches may have words
-            require_vocabularies(column for columns in schema.blocks.values() for column in columns)
-        rows = _encode(schema, batch)
-        return fit_whole(asked, schema, batch.classes, rows, summaries, is_first=is_first)
+    if batch.unlabelled is not None and batch.unlabelled.any():
+        return fit_partly_labelled(asked, batch, batch.unlabelled)
+    schema, summaries = _describe(asked, batch)
+    if not is_first:  # later batches may have words
+        require_vocabularies(column for columns in schema.blocks.values() for column in columns)
+    rows = _encode(schema, batch)
+    return fit_whole(asked, schema, batch.classes, rows, summaries, is_first=is_first)
 
 
 def fit_whole(
@@ -188,12 +186,12 @@ def fit_partly_labelled(asked: Parameters, batch: Batch, unlabelled: Array) -> F
     return replace(without, fit=fit, unlabelled=(int(unlabelled.sum()), float(moved)))
 
 
-def add_rows(asked: Parameters, before: Fitted, batch: Batch) -> Fitted:
+@_says_where
+def add_rows(asked: Parameters, batch: Batch, before: Fitted) -> Fitted:
     """Add a batch to a fit."""
-    with _in_words(asked, before, batch, _count_batch):
-        if before.kept is None:
-            return add_without_rows(asked, before, batch)
-        return add_with_rows(asked, before, before.kept, batch)
+    if before.kept is None:
+        return add_without_rows(asked, before, batch)
+    return add_with_rows(asked, before, before.kept, batch)
 
 
 def add_with_rows(asked: Parameters, before: Fitted, kept: KeptRows, batch: Batch) -> Fitted:
@@ -219,7 +217,8 @@ def add_without_rows(asked: Parameters, before: Fitted, batch: Batch) -> Fitted:
     return fit_counted(asked, counted, batch.classes, before.fit, None, summaries)
 
 
-def take_away(asked: Parameters, before: Fitted, batch: Batch) -> Fitted:
+@_says_where
+def take_away(asked: Parameters, batch: Batch, before: Fitted) -> Fitted:
     """Take rows away from a fit.
 
     Raises:
@@ -231,9 +230,17 @@ def take_away(asked: Parameters, before: Fitted, batch: Batch) -> Fitted:
             "away: use forgetting=1.0, or nb.subtract with the weights that they now have"
         )
     schema, classes = before.schema, before.classes
-    with _in_words(asked, before, batch, _count_known):
-        rows, part = _count_known(asked, before, batch)
-        left = Counted(schema, model_like(asked, schema, classes, before), subtract(before.counts, part))
+    given, _ = schema_of(batch.X, asked.likelihoods, asked.missing, schema)
+    rows = _encode(given, batch)
+    counted, part = given.count(model_like(asked, given, classes, before), *rows.given)
+    for block, columns in schema.blocks.items():
+        changed = [d for d, pair in enumerate(zip(columns, counted.blocks[block], strict=True)) if pair[0] != pair[1]]
+        if changed:
+            raise DataError(
+                f"block '{block}', column {changed[0]}: the rows to forget hold a category that no fitted row had, or "
+                "such a word, so they cannot have been fitted: give rows that were"
+            )
+    left = Counted(schema, model_like(asked, schema, classes, before), subtract(before.counts, part))
     if before.kept is None:
         return fit_counted(asked, left, classes, before.fit, None, before.summaries)
     kept = before.kept.without(rows)
@@ -241,21 +248,6 @@ def take_away(asked: Parameters, before: Fitted, batch: Batch) -> Fitted:
         return fit_whole(asked, schema, classes, kept, before.summaries, is_first=True)
     planned = plan_rows(asked, schema, classes, kept)
     return fit_counted(asked, left, classes, planned, kept, before.summaries, keeps=True)
-
-
-def _count_known(asked: Parameters, before: Any, batch: Batch) -> tuple[KeptRows, ModelStatistics]:
-    """The rows, encoded, and their statistics; DataError for values that no row before had."""
-    given, _ = schema_of(batch.X, asked.likelihoods, asked.missing, before.schema)
-    rows = _encode(given, batch)
-    counted, part = given.count(model_like(asked, given, before.classes, before), *rows.given)
-    for block, columns in before.schema.blocks.items():
-        if counted.blocks[block] != columns:
-            d = next(d for d, pair in enumerate(zip(columns, counted.blocks[block], strict=True)) if pair[0] != pair[1])
-            raise DataError(
-                f"block '{block}', column {d}: the rows to forget hold a category that no fitted row had, or such a "
-                "word, so they cannot have been fitted: give rows that were"
-            )
-    return rows, part
 
 
 def fit_counted(

@@ -123,7 +123,10 @@ WHOLE = counted([[1.0], [2.0], [3.0]])
     ("call", "sentence"),
     [
         (lambda: nb.subtract(WHOLE, counted([[1.0]] * 4)), "weight of the rows to take away, 4 in class 0"),
-        (lambda: nb.subtract(WHOLE, counted([[9.0]])), "do not fit in mean 2 and squares 2 of class 0, column 0"),
+        (
+            lambda: nb.subtract(WHOLE, counted([[9.0]])),
+            "column 0: mean 9 .* do not fit in mean 2 and squares 2",
+        ),
         (lambda: nb.subtract(WHOLE, counted([[1.0], [2.0], [4.0]])), "cannot have been counted"),
         (lambda: nb.subtract(WHOLE, counted([[2.0], [2.0], [2.0]])), "cannot have been counted"),
         (lambda: nb.subtract(counted([[1.0], [np.nan]]), counted([[1.0], [1.0]])), "count of the rows to take away, 2"),

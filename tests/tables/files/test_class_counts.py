@@ -132,3 +132,15 @@ def test_a_stream_that_can_be_read_once_is_fitted_whatever_its_size(monkeypatch)
     rows = frame(LABELS["text"])[["number", "few", "label"]]
     with pytest.raises(ValueError, match="can be read once only"):
         nb.fit_table(pa.Table.from_pandas(rows).to_reader(50), "label", temper=False)
+
+
+@pytest.mark.parametrize(("family", "most"), [(nb.Categorical(3), 3), (nb.Categorical(12), 12), (nb.Bernoulli(), 2)])
+def test_codes_of_a_family_that_is_given_are_counted_and_checked(family, most):
+    """Also beside another column, and of more values than are counted while a table is described."""
+    rows = pd.DataFrame({"size": np.linspace(0.0, 1.0, 60), "code": np.arange(60) * 7 % most})
+    y, chosen = np.array(["a", "b", "a", "a", "b"] * 12), {"code": family}
+    clf = nb.NaiveBayesClassifier(chosen, method="posterior").fit(rows, y)
+    found = nb.fit_table(rows.assign(label=y), "label", chosen, method="posterior")
+    assert_allclose(found.predict_proba(rows), clf.predict_proba(rows), rtol=1e-9)
+    with pytest.raises(ValueError, match=r"row 1: column 'code'|column 'code' cannot be"):
+        nb.fit_table(rows.assign(label=y, code=rows["code"].where(rows["code"] != 0, 0.5)), "label", chosen)

@@ -1,5 +1,7 @@
 """The likelihood that suits a column: one rule, whatever library holds the cells."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -7,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 import bayesnb as nb
-from bayesnb.tables.frames._inferred import infer
+from bayesnb.tables.frames._columns import Column
+from bayesnb.tables.frames._inferred import Choice, infer, table_of
 from bayesnb.tables.frames._series import DataError, as_frame
 from bayesnb.tables.frames._summaries import summarise_column
 
@@ -89,3 +92,35 @@ def test_the_table_of_choices_is_a_mapping_that_cannot_change():
 def test_what_is_not_a_frame_is_refused():
     with pytest.raises(DataError, match="infer_likelihoods takes a data frame, got ndarray"):
         nb.infer_likelihoods(np.eye(3))
+
+
+@pytest.mark.filterwarnings("ignore:column")
+def test_what_may_be_chosen_instead_is_possible():
+    """Each other likelihood fits: of texts levels are listed, and words have two letters."""
+    n, y = 40, np.arange(40) % 2
+    frame = pd.DataFrame(
+        {
+            "price": [Decimal(k) / 7 for k in range(n)],
+            "truth": y == 0,
+            "grade": pd.Categorical(["low", "mid", "high", "mid"] * 10, ["low", "mid", "high"], ordered=True),
+            "mail": ["good day", "bad day"] * 20,
+            "when": pd.date_range("2020-01-01", periods=n),
+            "row": range(n),
+            "lists": [[1]] * n,
+            "large": [2**70 + k for k in range(n)],
+            "one": 1.0,
+            "none": np.nan,
+        }
+    )
+    choices = {choice.name: choice for choice in nb.infer_likelihoods(frame).choices}
+    for name, choice in choices.items():
+        others = choice.otherwise.split(", ") if choice.otherwise else []
+        assert bool(others) == (name not in ("lists", "large", "one", "none"))
+        for kind in others:
+            given = ["good day", "bad day"] if (name, kind) == ("mail", "ordered") else kind
+            nb.NaiveBayesClassifier({name: given}, method="posterior").fit(frame[[name]], y)
+    assert choices["when"].otherwise == "categorical"
+    assert (choices["none"].missing, choices["one"].missing) == (n, 0)
+    asked = Choice.of(Column("a", "skip", text=None, reason="skipped, as asked"))
+    assert (asked.missing, asked.otherwise) == (None, "")
+    assert table_of([asked]).splitlines()[1] == "a       skip        skipped, as asked"

@@ -114,6 +114,13 @@ def test_a_category_that_no_fitted_row_had(array):
         assert refusal(lambda: clf.predict(rows)).startswith(f"row {ODD}: column 1 of X holds an infinite number")
 
 
+@pytest.mark.parametrize("kind", ["normal", "ordered"])
+def test_a_whole_column_is_refused_without_a_row(kind):
+    frame = rows_of("normal").assign(length=["low", "high"] * (ROWS // 2))
+    said = refusal(lambda: nb.NaiveBayesClassifier({"length": kind}).fit(frame, Y))
+    assert said.startswith("column 'length' holds text") or "in row 0" in said
+
+
 def test_texts_among_numbers():
     frame = rows_of("normal").astype(object)
     frame.loc[ODD, "length"] = "tall"

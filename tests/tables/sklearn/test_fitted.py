@@ -102,7 +102,7 @@ def test_each_step_returns_a_fit_and_changes_none():
     X = whole.schema.encode(batch(np.arange(NUM)).X)
     assert_allclose(more.fit.predict_log_proba(X), whole.fit.predict_log_proba(X), rtol=1e-9)
     assert (whole.kept, more.num_learned, more.kept.rows.num_rows) == (None, NUM, NUM)
-    fewer = take_away(asked, more, batch(halves[1]))
+    fewer = take_away(asked, batch(halves[1]), more)
     assert_allclose(fewer.fit.predict_log_proba(first.kept.given[0]), before, rtol=1e-9)
     alone = add_without_rows(asked, first, batch(halves[1]))
     assert_array_equal(alone.fit.powers["categorical"], first.fit.powers["categorical"])

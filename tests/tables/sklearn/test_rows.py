@@ -171,7 +171,8 @@ def test_rows_with_names_are_rows_of_an_array_that_was_fitted():
 @pytest.mark.parametrize("likelihoods", ["categorical", ["categorical"] * 2, {"*": "categorical"}, "auto", "bernoulli"])
 @pytest.mark.parametrize("kind", [str, object, np.dtypes.StringDType()])
 def test_text_in_an_array_is_refused_in_a_sentence(likelihoods, kind):
-    X, words = np.array([["u", "v"], ["w", "u"]] * 6, kind), r"with the text 'u', .* give a data frame, such as pandas"
+    X = np.array([["u", "v"], ["w", "u"]] * 6, kind)
+    words = r"with the text 'u' in row 0, column 0, .* give a data frame, such as pandas"
     for call in (nb.NaiveBayesClassifier(likelihoods).fit, nb.NaiveBayesClassifier(likelihoods).partial_fit):
         with pytest.raises(DataError, match=words):
             call(X, LABELS)
