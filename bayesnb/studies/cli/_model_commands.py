@@ -128,7 +128,7 @@ def fit(
     "fit]",
 )  # fmt: skip
 @click.option(
-    "--costs", type=FILE, metavar="FILE",
+    "--costs", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
     help="A CSV file of what decisions cost: a line for each true class, a column for each decision.  [default: 1 for "
     "every error]",
 )  # fmt: skip

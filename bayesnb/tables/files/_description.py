@@ -211,17 +211,21 @@ def _classes_of(target: Summary, weight: str | None) -> tuple[Any, ...]:
     if target.holds:
         raise DataError(f"the target '{name}' holds {target.holds}; convert it to text or numbers, or choose another")
     if target.values is not None and distinct == 1:
-        raise DataError(f"the target '{name}' has one class only, '{label(*target.values.tolist())}'")
+        only = label(*target.values.tolist())
+        raise DataError(f"the target '{name}' has one class only, '{only}': choose another, target=... or --target")
     shown = f"{distinct}" if target.values is not None else f"more than {limits.MOST_VALUES:,}"
     few = distinct <= (limits.FEW_CLASSES if target.whole else limits.FEW_VALUES)
     often = target.whole and target.times >= limits.FEW_CLASSES * distinct
     if not (target.text or few or often):
         raise DataError(
             f"the target '{name}' is a measurement ({shown} different numbers in {rows} rows); classification needs "
-            "classes"
+            "classes: choose another, target=... or --target, or put its numbers into classes"
         )
     if target.values is None or 2 * distinct > target.times:
-        raise DataError(f"the target '{name}' has {shown} classes in {rows} rows; most would be seen once")
+        raise DataError(
+            f"the target '{name}' has {shown} classes in {rows} rows; most would be seen once: choose another, "
+            "target=... or --target"
+        )
     return in_order(target.values.tolist())
 
 

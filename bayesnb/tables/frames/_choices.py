@@ -14,7 +14,7 @@ from bayesnb.core.families import FAMILIES, Family
 from bayesnb.core.families._views import require_no_view
 from bayesnb.tables.frames._columns import BLOCKS, KINDS, SKIP, SPARSE, title_of
 from bayesnb.tables.frames._levels import levels_given
-from bayesnb.tables.frames._values import DataError, closest
+from bayesnb.tables.frames._values import DataError, closest, listing
 from bayesnb.tables.frames._words import WORDS, vectorizer_of
 
 AUTO = "auto"
@@ -80,7 +80,8 @@ def expand(wanted: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     for pattern, kind in wanted.items():
         matches = [] if pattern in names else fnmatch.filter(names, str(pattern))
         if not matches and pattern not in names:
-            raise DataError(f"there is no column '{pattern}' to treat as {kind}{closest(str(pattern), names)}")
+            hint = closest(str(pattern), names) or f"; the columns are {listing(names)}"
+            raise DataError(f"there is no column '{pattern}' to treat as {kind}{hint}")
         found |= dict.fromkeys(matches, kind)
     found |= {name: wanted[name] for name in names if name in wanted}
     return {name: found[name] for name in names if found.get(name) is not None}

@@ -151,16 +151,24 @@ MISTAKES = {
     ),
     "its argument": (None, ["good.csv", "--model-arg", "a=1"], "--model-arg has left compare"),
     "an empty file": ("", ["bad.csv"], "'bad.csv' is empty"),
-    "a header only": (HEADER, ["bad.csv"], "has a header and no rows"),
-    "a short row": (GOOD + "yes,red,1\n", ["bad.csv"], "line 42 of 'bad.csv' has 3 cells where the header has 4"),
+    "a header only": (HEADER, ["bad.csv"], "has a header and no rows: give one with rows"),
+    "a short row": (GOOD + "yes,red,1\n", ["bad.csv"], "line 42 of 'bad.csv' has 3 cells where the header has 4: mend"),
     "a long row": (GOOD + "yes,red,1,a,b\n", ["bad.csv"], "line 42 of 'bad.csv' has 5 cells"),
     "the same name twice": (GOOD.replace("colour", "flag"), ["bad.csv"], "more than one column named 'flag'"),
     "another encoding": (GOOD.replace("red", "r\u00f6d").encode("latin-1"), ["bad.csv"], "is not UTF-8 text"),
     "an infinite number": (GOOD.replace("0.37", "inf"), ["bad.csv"], "infinite number on line 3"),
     "an unknown target": (None, ["good.csv", "--target", "lable"], "did you mean 'label'"),
-    "one class": ("x,y\n1,a\n2,a\n3,a\n", ["bad.csv"], "one class only"),
-    "more classes than rows": ("x,y\n1,a\n2,b\n3,c\n", ["bad.csv"], "3 classes in 3 rows"),
-    "a measurement": (None, ["good.csv", "--target", "height"], "classification needs classes"),
+    "one class": ("x,y\n1,a\n2,a\n3,a\n", ["bad.csv"], "has one class only, 'a': choose another"),
+    "more classes than rows": (
+        "x,y\n1,a\n2,b\n3,c\n",
+        ["bad.csv"],
+        "3 classes in 3 rows; most would be seen once: choose",
+    ),
+    "a measurement": (
+        None,
+        ["good.csv", "--target", "height"],
+        "classification needs classes: choose another, target=... or --target, or put",
+    ),
     "a size too large": (
         None,
         ["good.csv", "--sizes", "10,29"],
@@ -171,6 +179,7 @@ MISTAKES = {
     "no sizes": (None, ["good.csv", "--sizes", ","], "sizes must be whole numbers of training rows"),
     "no repeats": (None, ["good.csv", "--repeats", "0"], "0 is not in the range"),
     "an unknown column": (None, ["good.csv", "--as", "hight=normal"], "did you mean 'height'"),
+    "another column": (None, ["good.csv", "--as", "zz=normal"], "the columns are 'flag', 'colour', 'height'"),
     "an unknown kind": (None, ["good.csv", "--as", "height=gauss"], "one of bernoulli, categorical, normal"),
     "words as numbers": (None, ["good.csv", "--as", "colour=normal"], "'red' on line 2 is not a number"),
     "three values as two": (
@@ -184,6 +193,7 @@ MISTAKES = {
     "a method of another name": (None, ["good.csv", "--methods", "posterior"], "here it is called 'full Bayes'"),
     "no method": (None, ["good.csv", "--methods", ","], "the methods must include 'full Bayes'"),
     "no data": (None, [], "Missing argument 'DATA'"),
+    "an empty name": (None, [""], "the name of the data is empty: give a file or a folder"),
 }
 
 

@@ -214,6 +214,7 @@ def test_parts_without_dependence_have_intervals():
         (["predict", "m.model", "texts.parquet"], "'texts.parquet', row 1: column 'height' holds numbers that are"),
         (["predict", "m.model", "good.csv", "--out", "x.xls"], "written to a .csv or a .parquet file"),
         (["predict", "m.model", "good.csv", "--out", "no/x.csv"], "'no/x.csv' cannot be written"),
+        (["predict", "m.model", "good.csv", "--costs", "no.csv"], "File 'no.csv' does not exist"),
         (["predict", "m.model", "good.csv", "--keep", "lable"], "keep names the column 'lable', which 'good.csv' does"),
         (["explain", "m.model", "good.csv", "--row", "41"], "has 40 rows, so there is no row 41"),
         (["explain", "m.model", "narrow.csv", "--row", "1"], "the rows have no column 'height'"),

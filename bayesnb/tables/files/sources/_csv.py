@@ -203,7 +203,10 @@ class CsvFile:
         if wrong.any():
             place, width = line + lines[wrong][0], widths[wrong][0]
             cells = f"{width:,} cell" if width == 1 else f"{width:,} cells"
-            raise DataError(f"line {place} of '{self.path}' has {cells} where the header has {len(self.names)}")
+            raise DataError(
+                f"line {place} of '{self.path}' has {cells} where the header has {len(self.names)}: mend the line, or "
+                f"quote a cell that holds {'a tab' if self._delimiter == chr(9) else repr(self._delimiter)}"
+            )
 
 
 @contextmanager

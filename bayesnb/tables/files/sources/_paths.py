@@ -137,7 +137,9 @@ def _files_of(path: Path) -> list[Path]:
     if len(kinds) > 1:
         raise DataError(f"'{path}' holds {' and '.join(sorted(kinds))} files: give a folder with files of one kind")
     if not kinds:
-        raise DataError(f"'{path}' holds no files that end in .parquet, .csv or .tsv")
+        raise DataError(
+            f"'{path}' holds no files that end in .parquet, .csv or .tsv: give a folder that does, or a file"
+        )
     return files
 
 

@@ -16,6 +16,8 @@ BUILT_IN = ("iris", "wine", "breast_cancer", "digits")
 def require_data(data: str) -> None:
     """Raise DataError if there is neither a data set of this name nor a file or folder at this path."""
     path = Path(data)
+    if not data:
+        raise DataError("the name of the data is empty: give a file or a folder, '.' for this one")
     try:
         exists = data in BUILT_IN or path.exists()
     except OSError as error:

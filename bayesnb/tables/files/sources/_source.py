@@ -328,4 +328,4 @@ class Source:
             before += part.size
         if some and not given:
             header = "a header and " if Path(self.data).is_file() and format_of(Path(self.data)) != "parquet" else ""
-            raise DataError(f"{self.title} has {header}no rows")
+            raise DataError(f"{self.title} has {header}no rows: give one with rows")
