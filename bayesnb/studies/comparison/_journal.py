@@ -165,9 +165,16 @@ def read_study(folder: Path) -> tuple[dict[str, Any], dict[str, Design]]:
     designs = {}
     with np.load(BytesIO(splits)) as found:
         for number, (name, one) in enumerate(about["sets"].items()):
-            both = [[*map(Split, *(found[f"{number} {kind} {part}"] for part in Split._fields))] for kind in KINDS]
+            both = [
+                [*map(Split, *(_rows(found, f"{number} {kind} {part}") for part in Split._fields))] for kind in KINDS
+            ]
             designs[name] = Design(one["design"], tuple(one["sizes"]), *both)
     return about, designs
+
+
+def _rows(found: Mapping[str, Array], name: str) -> Sequence[Array]:
+    """The rows of each split, of one length or not."""
+    return np.split(found[name], found[f"{name} ends"]) if f"{name} ends" in found else list(found[name])
 
 
 def _read_study(folder: Path) -> tuple[dict[str, Any] | None, bytes | None]:
@@ -182,7 +189,11 @@ def _write_study(folder: Path, about: Mapping[str, Any], designs: Mapping[str, D
     for number, design in enumerate(designs.values()):
         for kind in KINDS:
             splits = getattr(design, kind)
-            arrays |= {f"{number} {kind} {part}": [getattr(split, part) for split in splits] for part in Split._fields}
+            for part in Split._fields:
+                rows, name = [getattr(split, part) for split in splits], f"{number} {kind} {part}"
+                arrays[name] = rows
+                if len({*map(len, rows)}) > 1:  # test parts of groups: one after another, with the places between them
+                    arrays |= {name: np.concatenate(rows), f"{name} ends": np.cumsum([*map(len, rows)])[:-1]}
     np.savez(packed := BytesIO(), **arrays)
     told = _seal({**about, "splits": _digest(packed.getvalue())}, indent=1)
     for name, content in ((ABOUT, told), (SPLITS, packed.getvalue())):

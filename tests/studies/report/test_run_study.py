@@ -216,3 +216,22 @@ def test_studies_of_other_rows_or_splits_do_not_merge():
     ):
         with pytest.raises(DataError, match=words):
             nb.merge_experiments(one, other)
+
+
+@pytest.mark.parametrize("design", ["crossed", "resplit"])
+def test_groups_of_any_size_are_kept_in_a_folder(tmp_path, design):
+    """Test parts of whole groups have other lengths in each split."""
+    groups = np.repeat(np.arange(10), [5, 25, 10, 20, 15, 15, 20, 10, 25, 5])
+    how = {"methods": ["MLE"], "sizes": [16, 60], "splits": 4, "groups": {"iris": groups}, "design": design}
+    shuffled = np.random.default_rng(0).permutation(150)
+    sets = {"iris": (X[shuffled], Y[shuffled])}
+    study, kept = nb.experiment(sets, **how), nb.experiment(sets, **how, out=tmp_path / "study")
+    same(kept.frame(), study.frame())
+    loaded = nb.load_experiment(tmp_path / "study")
+    same(loaded.frame(), study.frame())
+    for size in (16, 60):
+        lengths = [len(split.test) for split in study.splits("iris", size)]
+        for one, other in zip(study.splits("iris", size), loaded.splits("iris", size), strict=True):
+            assert_array_equal(one.train, other.train)
+            assert_array_equal(one.test, other.test)
+    assert len({*lengths}) > 1
