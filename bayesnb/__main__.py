@@ -1,6 +1,7 @@
 """The command line, also as ``python -m bayesnb``: without the extra ``studies`` it is a sentence that says so."""
 
 import gc
+import sys
 
 from bayesnb.compute.arrays._extras import MissingExtra, needed_by
 
@@ -15,6 +16,9 @@ def main() -> None:
             run()
     except MissingExtra as error:
         raise SystemExit(str(error)) from None
+    except KeyboardInterrupt:  # before the commands were loaded, which say it themselves
+        print("\nbayesnb: stopped; nothing was written", file=sys.stderr)
+        raise SystemExit(130) from None
 
 
 if __name__ == "__main__":

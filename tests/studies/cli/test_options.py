@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
+import bayesnb.__main__
 from bayesnb.studies.cli import main
 from bayesnb.studies.cli._options import warnings_as_sentences
 from bayesnb.tables.files._progress import progress
@@ -183,3 +184,13 @@ def test_a_warning_stands_above_a_progress_bar(capsys, monkeypatch):
         advance(1.0, 100)
         warnings.warn("one", UserWarning, stacklevel=1)
     assert re.search(r"\r *\r(\x1b\[33m)?warning: one", capsys.readouterr().err)
+
+
+def test_ctrl_c_while_commands_are_loaded_is_a_sentence(monkeypatch, capsys):
+    def stop():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bayesnb.studies.cli.main", stop)
+    with pytest.raises(SystemExit) as ended:
+        bayesnb.__main__.main()
+    assert (ended.value.code, capsys.readouterr().err) == (130, "\nbayesnb: stopped; nothing was written\n")
