@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import _thread
 import functools
 import inspect
 import runpy
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -32,6 +34,7 @@ class OneSentence(click.Group):
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):  # a terminal without Unicode shows ? for unknown characters
                 stream.reconfigure(errors="replace")
+        before, sys.unraisablehook = sys.unraisablehook, _come_again
         try:
             status = super().main(*args, **options)
         except click.Abort:
@@ -39,7 +42,17 @@ class OneSentence(click.Group):
             sys.exit(130)
         except click.ClickException as error:
             _refuse(error)
+        finally:
+            sys.unraisablehook = before
         sys.exit(status if isinstance(status, int) else 0)
+
+
+def _come_again(found: sys.UnraisableHookArgs) -> None:
+    """Send a Ctrl-C again that Python dropped, as it came in a callback, such as JAX's of the garbage collector."""
+    if found.exc_type is KeyboardInterrupt:
+        threading.Timer(0.05, _thread.interrupt_main).start()
+    else:
+        sys.__unraisablehook__(found)
 
 
 def _refuse(error: click.ClickException) -> NoReturn:

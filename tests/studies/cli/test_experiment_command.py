@@ -1,6 +1,9 @@
 """The command line of experiments: files, answers of nb.experiment, and one sentence for every mistake."""
 
+import gc
 import re
+import signal
+import time
 
 import pandas as pd
 import pytest
@@ -93,6 +96,28 @@ def test_ctrl_c_says_how_to_go_on(monkeypatch):
     result = run("iris", "--methods", "MLE", "--sizes", "16", "--splits", "2", "--out", "here")
     assert result.exit_code == 130
     assert "the same command goes on with the cells in 'here'" in result.stderr
+
+
+def test_ctrl_c_that_comes_in_a_callback_is_not_lost(monkeypatch):
+    """As in JAX's callback of the garbage collector, where Python drops what is raised."""
+
+    def press(*_):
+        gc.callbacks.remove(press)
+        signal.raise_signal(signal.SIGINT)
+
+    def wait(*_, **__):
+        gc.callbacks.append(press)
+        gc.collect()
+        for _ in range(600):
+            time.sleep(0.1)
+        pytest.fail("nobody was stopped")
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    monkeypatch.setattr("bayesnb.studies.report._study_page.write_study", wait)
+    result = run("iris", "--methods", "MLE", "--sizes", "16", "--splits", "2", "--out", "here")
+    signal.signal(signal.SIGINT, before)
+    assert result.exit_code == 130
+    assert "the same command goes on" in result.stderr
 
 
 @pytest.mark.parametrize(
