@@ -205,7 +205,9 @@ def raised_tables(family: Any, powers: Array) -> Any:
 
 @raised_tables.register(Views)
 def _(family: Any, powers: Array) -> Any:
-    return interpret(_raised_tables, family, powers)  # compilation takes longer, however wide the table
+    if on_host(family, powers):  # nothing is compiled, however wide the table
+        return family.raised_tables(by_view(family, powers))
+    return interpret(_raised_tables, family, powers)
 
 
 def mix_block(family: Family, pooled: Family, log_odds: Array) -> Score:
