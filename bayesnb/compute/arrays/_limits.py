@@ -89,6 +89,7 @@ WIDENED_ROWS = 256  # the least that are converted for a product: the coefficien
 SPARSE_BLOCK_BYTES = 1 << 22  # of sparse rows, to balance threads; the tables that they look up never fit in cache
 LEFT_OUT_BYTES = 1 << 24  # of log ratios of rows left out: numpy's hundreds of operations cost more than missed cache
 AT_ONCE_BYTES = 1 << 26  # of results in memory: those of rows under every draw, and of the fits of folds
+REMEMBERED_BYTES = 20 << 20  # of sums over segmentations that are kept; those of 1,000 columns of 32 bins take 17
 DRAWS_AT_ONCE, DRAWS_BYTES = 1024, 1 << 28  # of parameters from a posterior, at most
 
 # Files

@@ -10,6 +10,7 @@ such as a compiled loop.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import wraps
@@ -17,11 +18,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.core import ShapedArray
 from jax.experimental import checkify
 from jax.extend.core import Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
+from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._placement import Array, is_traced, promote_dtypes
 from bayesnb.compute.jaxpr_numpy import RULES, Rule
 
@@ -82,6 +85,25 @@ Body = Callable[..., tuple[Array, ...]]
 """Several arrays from several arrays; all arguments may have further axes in front, of one shape."""
 
 Shape = tuple[int, ...]
+
+
+def remembered(host: Body) -> Body:
+    """The function of numpy arrays with its last two answers at hand: a fit and its predictions ask for the same."""
+    known = deque[tuple[tuple[Array, ...], tuple[Array, ...]]](maxlen=2)
+
+    @wraps(host)
+    def call(*args: Array) -> tuple[Array, ...]:
+        for given, answer in [*known]:
+            if all(map(np.array_equal, given, args)):
+                return answer
+        answer = host(*args)
+        if sum(part.nbytes for part in (*args, *answer)) <= limits.REMEMBERED_BYTES:
+            for part in answer:
+                part.flags.writeable = False
+            known.append((tuple(map(np.array, args)), answer))
+        return answer
+
+    return call
 
 
 def with_host_body(host: Body, shapes: Callable[..., Sequence[Shape]]) -> Callable[[Body], Body]:

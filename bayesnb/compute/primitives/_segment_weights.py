@@ -17,7 +17,7 @@ import numpy as np
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._compute import interpret
 from bayesnb.compute.arrays._loops import compiled, in_threads, part_of_loops, row_blocks
-from bayesnb.compute.arrays._own_primitives import Shape, with_host_body
+from bayesnb.compute.arrays._own_primitives import Shape, remembered, with_host_body
 from bayesnb.compute.arrays._placement import Array, varying_as
 from bayesnb.compute.numerics._stable import log_gamma_ratio
 
@@ -48,7 +48,7 @@ def _shapes(mass: Shape, _: Shape, totals: Shape) -> tuple[Shape, Shape]:
     return (*totals, mass[-1], mass[-1]), totals
 
 
-@with_host_body(_on_host, _shapes)
+@with_host_body(remembered(_on_host), _shapes)
 def segment_weights(mass: Array, counts: Array, totals: Array) -> tuple[Array, Array]:
     """log prod_k Gamma(A q + c_k) / (Gamma(A q) (q (A + n_k))^c_k) of segments, [..., A, D, G, G], and the rest,
     log prod_k Gamma(A) (A + n_k)^n_k / Gamma(A + n_k), [..., A, D].

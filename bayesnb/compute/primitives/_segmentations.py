@@ -20,7 +20,7 @@ from jax.scipy.special import gammaln
 
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._loops import compiled, in_threads, row_blocks
-from bayesnb.compute.arrays._own_primitives import Shape, with_host_body
+from bayesnb.compute.arrays._own_primitives import Shape, remembered, with_host_body
 from bayesnb.compute.arrays._placement import Array, varying_as
 from bayesnb.compute.numerics._stable import NEVER
 
@@ -60,7 +60,7 @@ def _shapes(log_weight: Shape, _: Shape) -> tuple[Shape, Shape]:
     return log_weight[:-2], log_weight
 
 
-@with_host_body(_on_host, _shapes)
+@with_host_body(remembered(_on_host), _shapes)
 def sum_segmentations(log_weight: Array, real: Array) -> tuple[Array, Array]:
     """log of the sum over segmentations of prior times weights [...], and of each segment's probability [..., G, G].
 
