@@ -52,21 +52,33 @@ def find_edges(x: Array, weight: Array | None, num_bins: int | None) -> tuple[Ar
     x, weight = x[::step], None if weight is None else weight[::step]
     edges = np.full((x.shape[1], num_bins - 1), NO_EDGE)
     points = np.full((x.shape[1], num_bins), NO_EDGE)
-    columns = x.T.astype(np.float64, order="C")
-    if weight is None:
+    columns, alike = x.T.astype(np.float64, order="C"), np.zeros(x.shape[1], bool)
+    if weight is None and len(x):
         columns.sort(axis=1)  # NaN behind all numbers
-    for d, column in enumerate(columns):
-        values, mass = _values(column, weight)
+        alike = (columns[:, 1:] > columns[:, :-1]).all(axis=1) & np.isfinite(columns[:, [0, -1]]).all(axis=1)
+        first = _first_of_bins(_bins(np.ones(len(x)), num_bins))  # of columns whose values all differ
+        edges[alike, : len(first)] = _between(columns[alike][:, first - 1], columns[alike][:, first])
+    for d in np.flatnonzero(~alike):
+        values, mass = _values(columns[d], weight)
         if not len(values):
             continue
         own = _bins(mass, num_bins)
-        first = np.flatnonzero(np.diff(own)) + 1  # the first value of each bin but the lowest
-        low, high = values[first - 1], values[first]
-        middle = low + 0.5 * (high - low) - ROUNDING * np.maximum(np.abs(low), np.abs(high))
-        edges[d, : len(first)] = np.where(middle > low, middle, high)  # between neighbours among floats lies nothing
+        first = _first_of_bins(own)
+        edges[d, : len(first)] = _between(values[first - 1], values[first])
         point = (np.bincount(own)[own] == 1) & (mass > 1.0)
         points[d, own[point]] = values[point]
     return edges, points
+
+
+def _first_of_bins(own: Array) -> Array:
+    """The place of the first value of each bin but the lowest, from the bins of all values."""
+    return np.flatnonzero(np.diff(own)) + 1
+
+
+def _between(low: Array, high: Array) -> Array:
+    """Edges between numbers; between neighbours among floats, where nothing lies, the higher one."""
+    middle = low + 0.5 * (high - low) - ROUNDING * np.maximum(np.abs(low), np.abs(high))
+    return np.where(middle > low, middle, high)
 
 
 def _values(column: Array, weight: Array | None) -> tuple[Array, Array]:

@@ -1,6 +1,7 @@
 """Edges of bins lie between values, points have bins of their own, and weights are repetitions."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
@@ -57,3 +58,13 @@ def test_few_rows_have_few_bins():
     assert (fit.model.families["a"].cells, fit.model.families["b"].generative.cells) == (10, 10)
     again = nb.sufficient_statistics(fit.prior, {name: x[:20] for name, x in rows.items()}, y[:20])
     assert nb.merge(first, again).blocks["a"].counts.shape == (2, 1, 10)
+
+
+@pytest.mark.parametrize(("num_rows", "num_bins"), [(1, 4), (7, 8), (40, 8), (40, None)])
+def test_columns_whose_values_all_differ_are_cut_like_others(rng, num_rows, num_bins):
+    """At once, where weights of 1 cut column by column."""
+    X = rng.normal(size=(num_rows, 9)) * 1e300
+    X[:, 1], X[0, 2], X[-1, 3], X[0, 4] = X[:, 1].round(-300), np.nan, np.inf, -np.inf
+    X[:, 5] = np.nextafter(np.full(num_rows, 1.0), 2.0) + np.arange(num_rows) * np.finfo(float).eps
+    for found, expected in zip(find_edges(X, None, num_bins), find_edges(X, np.ones(num_rows), num_bins), strict=True):
+        np.testing.assert_array_equal(found, expected)
