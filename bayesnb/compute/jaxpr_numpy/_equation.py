@@ -44,8 +44,8 @@ def dtype_of(equation: Any) -> Any:
 def function_of(equation: Any, rules: dict[str, Rule]) -> Function:
     """The function of an equation: numpy's if a rule has all its dtypes, else JAX's own."""
     rule = rules.get(equation.primitive.name)
-    dtypes = {variable.aval.dtype.name for variable in (*equation.invars, *equation.outvars)}
-    known = rule is not None and all(KINDS.get(name, "other") in rule.kinds for name in dtypes)
+    dtypes = {variable.aval.dtype for variable in (*equation.invars, *equation.outvars)}
+    known = rule is not None and all(KINDS.get(dtype.name, "other") in rule.kinds for dtype in dtypes)
     return rule.make(equation) if rule and known else bind(equation)
 
 

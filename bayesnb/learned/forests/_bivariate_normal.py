@@ -97,6 +97,8 @@ def posterior(prior: NormalInverseGamma, moments: Moments) -> Pair:
 
 def log_bayes_factor(prior: NormalInverseGamma, moments: Moments) -> Array:
     """log p(child | parent) - log p(child), of the rows with both cells; 0 for columns without a scale."""
+    if not moments.count.size:  # no columns: to trace it all would take as long as all else of a forest
+        return moments.count
     nothing = Moments(*(0.0 * table for table in moments))
     return log_partition(posterior(prior, moments)) - log_partition(posterior(prior, nothing))
 
@@ -133,6 +135,13 @@ def conditional(pair: Pair) -> Conditional:
     offset = log_gamma_ratio(0.5 * (pair.degrees + 1.0), 0.5) - 0.5 * LOG_PI + width
     power, offset = (jnp.where(pair.off, 0.0, table) for table in (0.5 * pair.degrees + 1.0, offset))
     return Conditional(pair.parent_loc, parent, pair.child_loc, child, pair.correlation, stretch, power, offset)
+
+
+def predictive(prior: NormalInverseGamma, moments: Moments) -> Conditional:
+    """The tables of the posterior of all pairs."""
+    if not moments.count.size:
+        return Conditional(*[moments.count] * len(Conditional._fields))
+    return conditional(posterior(prior, moments))
 
 
 def log_conditional(table: Conditional, parent: Array, child: Array) -> Array:

@@ -54,8 +54,8 @@ def pair_tables(parts: Parts) -> PairTables:
         logs = posteriors.pop(0).predictive_tables().finite.reshape(parts.num_classes, parts.num_labels, size)
         of = LabelAxis.cut(logs, len(parts.sizes))
         counted = jnp.pad(of.parents - of.alone, [(0, 0), (0, 1), (0, 1)])
-    pair = bivariate_normal.posterior(parts.prior, parts.moments)
-    return PairTables(counted, tuple(map(tabulate, posteriors)), bivariate_normal.conditional(pair))
+    given = bivariate_normal.predictive(parts.prior, parts.moments)
+    return PairTables(counted, tuple(map(tabulate, posteriors)), given)
 
 
 @singledispatch
