@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from bayesnb.studies.comparison._journal import Journal
     from bayesnb.studies.comparison._run import Plan
+    from bayesnb.studies.comparison._scored_cells import Place
+    from bayesnb.studies.comparison._telling import Tell
     from bayesnb.studies.report._summary import Findings
 
 
@@ -199,7 +201,7 @@ def _find(notes: Console, plan: Plan, journal: Journal, nuts: bool | None, *, ro
 
     due = [place for place, key in plan.keys.items() if key not in journal]
     with telling(due, len(plan.keys)) as tell:
-        result = compare(plan, journal, tell)
+        result = compare(plan, journal, _tell_first_numbers(tell, due, notes, plan, journal))
     data, split = result.data, result.first
     with finishes_first(notes):
         if result.stopped is not None:
@@ -222,6 +224,32 @@ def _find(notes: Console, plan: Plan, journal: Journal, nuts: bool | None, *, ro
         else:
             check = check if nuts else replace(check, warnings=())  # they are for those who asked for the check
     return Findings(result, evidence, pairs, check, skipped, robustness)
+
+
+def _tell_first_numbers(tell: Tell, due: Sequence[Place], notes: Console, plan: Plan, journal: Journal) -> Tell:
+    """Also print the numbers of the first split as soon as all its cells have run."""
+    from tqdm import tqdm
+
+    left = sum(place.split == 0 for place in due)
+
+    def call(place: Place, seconds: float) -> None:
+        nonlocal left
+        tell(place, seconds)
+        left -= place.split == 0
+        if place.split == 0 and not left:
+            with tqdm.external_write_mode(sys.stderr):  # above the progress bar
+                notes.print(_first_numbers(plan, journal), markup=False, soft_wrap=True)
+
+    return call
+
+
+def _first_numbers(plan: Plan, journal: Journal) -> str:
+    """The log loss of each method on the first split, which is known long before the others are."""
+    first = {place: key for place, key in plan.keys.items() if place.split == 0}
+    size = max(place.size for place in first)
+    losses = {place.method: journal[key].values["log_loss"] for place, key in first.items() if place.size == size}
+    found = ", ".join(f"{method} {loss:.3f}" for method, loss in losses.items())
+    return f"The first split, log loss at n = {size:,}: {found}"
 
 
 def goes_on(notes: Console, out: Path) -> NoReturn:

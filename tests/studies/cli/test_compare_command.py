@@ -339,6 +339,17 @@ def test_ctrl_c_in_a_pipe_whose_reader_it_ends_too(place):
     assert json.loads((place / "o" / "summary.json").read_text())["splits"]["repeats"] == 1
 
 
+@pytest.mark.slow
+def test_a_log_has_the_first_numbers(place):
+    lines = run("good.csv", "--no-nuts", "--sizes", "10", "--repeats", "2").stderr.splitlines()
+    (first,) = (line for line in lines if line.startswith("The first split"))
+    assert first.startswith("The first split, log loss at n = 10: ")
+    cells = map(json.loads, (place / "bayesnb-report" / "good" / "cells.jsonl").read_text().splitlines())
+    losses = {cell["method"]: f"{cell['values']['log_loss']:.3f}" for cell in cells if cell["split"] == 0}
+    assert dict(part.rsplit(" ", 1) for part in first.partition(": ")[2].split(", ")) == losses
+    assert lines.index(first) < len(lines) - 1  # the last says that all have run
+
+
 def test_help_names_every_option_and_shows_examples():
     text = run("--help").stdout
     for word in (
