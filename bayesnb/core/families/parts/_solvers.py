@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any
 
@@ -65,16 +66,24 @@ def by_jax(function: Callable[..., Any], *given: Array, **static: Any) -> tuple[
     return tuple(part[:, 0] for part in found)
 
 
-KEPT: dict[Any, tuple[Array, ...]] = {}
-MOST_KEPT = 8
-"""The last lattices are kept, as a fit, its evidence, predictions and draws ask for the same."""
+@dataclass(frozen=True)
+class Given:
+    """The arguments of a problem, equal if their digests are: a cache keeps these, and the ``arrays`` are taken out."""
+
+    digests: tuple[bytes, ...]
+    arrays: list[Array] = field(compare=False)
 
 
 def level_by_level(*given: Array, density: Density, cost: tuple[int, ...]) -> tuple[Array, ...]:
-    """``find`` by numpy: higher levels for the units, with few rows, whose errors show on the lower ones."""
-    key = density, *[hashlib.blake2b(np.ascontiguousarray(a).tobytes()).digest() for a in given]
-    if key in KEPT:
-        return KEPT[key]
+    """``find`` by numpy; the last answers are kept, as a fit, its evidence, predictions and draws ask for the same."""
+    digests = tuple(hashlib.blake2b(np.ascontiguousarray(a).tobytes()).digest() for a in given)
+    return _find(Given(digests, [*given]), density, cost)
+
+
+@lru_cache(maxsize=8)
+def _find(key: Given, density: Density, cost: tuple[int, ...]) -> tuple[Array, ...]:
+    """Higher levels for the units, with few rows, whose errors show on the lower ones."""
+    given = [key.arrays.pop(0) for _ in key.digests]
     found = [part.copy() for part in by_numpy(find, *given, density=density, cost=cost[0])]
     for level, most in ((1, 1e-9), (2, 1e-6)):
         error, beyond, _ = found[4].T
@@ -85,9 +94,7 @@ def level_by_level(*given: Array, density: Density, cost: tuple[int, ...]) -> tu
             better = by_numpy(find, *some, density=density, level=level, cost=cost[level])
             for whole, part in zip(found, better, strict=True):
                 whole[again] = part
-    while len(KEPT) >= MOST_KEPT:
-        KEPT.pop(next(iter(KEPT)), None)
-    return KEPT.setdefault(key, tuple(found))
+    return tuple(found)
 
 
 def on_own_lattice(*given: Array, density: Density, cost: tuple[int, ...]) -> tuple[Array]:

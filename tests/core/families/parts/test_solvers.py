@@ -8,7 +8,7 @@ from scipy import stats
 from bayesnb.compute.arrays._compute import interpret
 from bayesnb.core.families.parts._densities import read_arguments
 from bayesnb.core.families.parts._frames import Frame, find_frame
-from bayesnb.core.families.parts._solvers import solver
+from bayesnb.core.families.parts._solvers import level_by_level, solver
 
 
 def units(density, x):
@@ -44,3 +44,15 @@ def test_few_rows_have_higher_levels():
         levels.append(interpret(solver("find", density), *units(density, x), *prior)[2][0])
     assert levels[0] == 2
     assert levels[1] < 2
+
+
+def test_the_last_answers_are_kept():
+    density, _ = read_arguments(dist.Exponential, {})
+    x = np.random.default_rng(2).exponential(size=(20, 1))
+    table, nodes = units(density, x)
+    prior = np.zeros((1, 1)), np.ones((1, 1)), np.zeros((1, 0))
+    first, again, other = (
+        level_by_level(w, nodes, *prior, density=density, cost=(51, 97, 241)) for w in (table, table.copy(), 2 * table)
+    )
+    assert again is first
+    assert (other[3] != first[3]).all()
