@@ -75,6 +75,7 @@ class Checks:
         self.model, self.blocks = model, blocks
         spelling: Any = model.spelling
         self.names = {site.name for site in spelling.sites} | {name for name, _ in spelling.hyper}
+        self.names |= set() if model.program_prior is None else model.program_prior.latents
         parts = [part for site in spelling.canonical for part in site.parts]
         self.bent = {part.source: part.scale for part in parts if part.link not in ("identity", "minus")}
         self.skipped = {"class_probs"} - self.names | ({spelling.label} if own_label else set())

@@ -35,6 +35,7 @@ from bayesnb.recognition._observed_rows import (
 from bayesnb.recognition._points import Points
 from bayesnb.recognition._priors import Setting, by_quadrature, conjugate_priors, known_or_hyper, own_prior
 from bayesnb.recognition._reading import DIRICHLET, Reading
+from bayesnb.recognition._sampled_blocks import Left
 from bayesnb.recognition._user_program import (
     FROM_ZERO,
     NO_LABEL,
@@ -141,11 +142,12 @@ def _recognise(fn: Callable[..., object], program: Program, recognised: dict[str
     class_probs, fixed = find_class_probs(points, program.label)
     recognised |= {b.site: f"site {b.site!r}, {b.family.__name__}" for b in blocks}
     priors, label = _priors(labels, points), program.label if labels.site else "label"
-    cells = points.observed
+    cells, left = points.observed, Left(labels, points, num_classes, keys)
 
     def match(by_quadrature: frozenset[str]) -> tuple[Matches, Composed]:
-        blocks = make_blocks(cells, tables, num_classes, by_quadrature)
-        matches = Matches(points, blocks, class_probs, priors, program.label)
+        blocks = make_blocks(cells, tables, num_classes, by_quadrature | left.sites)
+        blocks = [left.without_parameters(block) for block in blocks]
+        matches = Matches(left.others, blocks, class_probs, priors, program.label)
         if program.ignored:
             raise NotNaiveBayes("the other sites are no obstacle")
         matches.match_latents()
@@ -154,9 +156,17 @@ def _recognise(fn: Callable[..., object], program: Program, recognised: dict[str
         if matches.hyper:
             settings = [_with_hyper(labels, matches, at, keys) for at in range(3)]
         composed = compose(matches, settings, num_classes, fixed, rows, label)
-        return matches, composed._replace(errors=_errors(composed.resolved, matches.blocks, rows, labels))
+        prior = left.prior(blocks)
+        model, resolved = (one.with_sites(one.spelling, program_prior=prior) for one in composed[:2])
+        return matches, Composed(model, resolved, composed.own, _errors(resolved, matches.blocks, rows, labels))
 
-    matches, composed = match(frozenset())
+    while True:
+        try:
+            matches, composed = match(frozenset())
+            break
+        except NotNaiveBayes as error:
+            if not left.take(error.site, blocks):
+                raise
     integrated: frozenset[str] = frozenset()
     for block in blocks:
         if not composed.own.isdisjoint(map(block.canonical, block.params)):
@@ -188,6 +198,7 @@ def _errors(model: NaiveBayes, blocks: list[Block], rows: Any, labels: Labels) -
     errors = {}
     for block in integrated:
         parts = quadrature_errors(compute(conjugate_update, model.families[block.name], counted.blocks[block.name]))
+        parts = {"binning": parts["binning"]} if block.sampled else parts  # the other ones are of integrals
         errors[block.name] = float(np.max([np.max(part) for part in parts.values()]))
         if not errors[block.name] < limits.WARNED_ERROR:
             raise NotNaiveBayes(
@@ -292,11 +303,14 @@ def _certificate(
         law, how = type(family).__name__, "sampled" if sampled else "conjugate"
         if block.integrated:
             law = repr(family)
-        if block.name in errors:
+        if block.sampled:
+            how = f"sampled, from sums that are off by {errors[block.name]:.0e} nats at most in the example rows"
+        elif block.name in errors:
             how = f"by quadrature, off by {errors[block.name]:.0e} nats at most in the example rows"
         lines.append(f"site {block.site!r}: {law}, {block.num_columns} columns, {how}{latent}")
         lines.append(f"  rows: {found[block.site]}")
         lines += [f"  {short}: known" for short in block.known]
+        lines += [f"  {short}: as the program has it" for short in block.sampled]
         for short in block.params:
             conjugate = block.canonical(short) not in own and not block.integrated
             prior = "conjugate" if conjugate else "a prior of its own"
@@ -382,6 +396,12 @@ def compose(matches: Matches, settings: list[Setting], num_classes: int, fixed: 
             raise NotNaiveBayes(f"the example rows do not fit their likelihoods: {error}") from error
     cells = tuple(Cells(block.name, block.site, block.shape) for block in matches.blocks)
     sites = tuple(matches.sites.values())
-    spelling = Spelling(label, sites, matches.canonical_sites, cells, tuple(hyper.items()))
+    sampled = tuple(block.name for block in matches.blocks if block.sampled)
+    if hyper and sampled:
+        raise NotNaiveBayes(
+            f"site {matches.blocks[0].site!r}: some blocks are left to a sampler, and others have hyperpriors, "
+            f"{', '.join(map(repr, matches.hyper))}: recognise them apart, as given the label they are independent"
+        )
+    spelling = Spelling(label, sites, matches.canonical_sites, cells, tuple(hyper.items()), sampled=sampled)
     model = model if any(block.integrated for block in matches.blocks) else resolved  # a fit finds its bins
     return Composed(model.with_sites(spelling), resolved.with_sites(spelling), frozenset(own))

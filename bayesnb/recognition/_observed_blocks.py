@@ -47,6 +47,8 @@ class Block:
     totals: Any
     known: dict[str, Any]
     """Parameters that are no latents but hyperparameters of the family, by short name, [K, D]."""
+    sampled: tuple[str, ...] = ()
+    """Parameters with a prior that is the program itself, by short name."""
 
     @property
     def family(self) -> type[Family]:

@@ -122,7 +122,7 @@ def _read(trace: Trace, label: str) -> Points:
         if name == label:
             label_probs = _label_probs(name, site)
         elif site["is_observed"]:
-            observed[name] = _read_cells(name, site)
+            observed[name] = read_cells(name, site)
         elif site["fn"].support.is_discrete:
             raise NotNaiveBayes(
                 f"site {name!r} is discrete and not observed: give a feature its data; a discrete latent, as in a "
@@ -184,10 +184,15 @@ def _require_terms(name: str, site: dict[str, Any], size: int) -> None:
         )
 
 
-def _read_cells(name: str, site: dict[str, Any]) -> Observed:
+def read_cells(name: str, site: dict[str, Any]) -> Observed:
+    """How an observed site is read, and its parameters by cell."""
     fn, value = base_of(site["fn"]), site["value"]
     readings = [*map(reading_of, Family.known.values()), Quadrature(type(fn))]
-    found = [(reading, params) for reading in readings if (params := reading.params(fn)) is not None]
+    try:
+        found = [(reading, params) for reading in readings if (params := reading.params(fn)) is not None]
+    except jax.errors.TracerBoolConversionError as error:  # of a trace, or of a bound that latents have
+        kind = type(fn).__name__
+        raise NotNaiveBayes(f"site {name!r} is observed, and the support of its {kind} moves with latents") from error
     if not found:
         raise NotNaiveBayes(
             f"site {name!r} is observed, and a {type(fn).__name__} is not a likelihood of this package, which has "

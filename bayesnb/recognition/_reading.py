@@ -41,7 +41,7 @@ class Reading:
     def __init__(self, family: Any) -> None:
         self.family = family
 
-    plain: ClassVar[Any] = None
+    plain: Any = None
     """The likelihood as NumPyro's distribution with arguments of its own, if ``nb.Likelihood`` integrates over them."""
 
     def support(self, site: str) -> Constraint:
@@ -98,7 +98,7 @@ class Quadrature(Reading):
 
     def __init__(self, kind: Any) -> None:
         super().__init__(Family.known["Likelihood"])
-        self.kind = kind
+        self.kind = self.plain = kind
 
     @property
     def supports(self) -> tuple[tuple[str, Constraint], ...]:  # type: ignore[override]

@@ -281,16 +281,11 @@ class Likelihood(OfNumPyro):
         """log p(theta) p(rows | theta), [K, D], by density of theta. Pure JAX."""
         density, units = self.density, self._units(self.weights)
         phi = density.coordinates(params)
-        rows = self._log_rows(units.weights, params)
-        return rows + density.log_prior(phi, *units[2:]) - density.log_jacobian(phi)
-
-    def _log_rows(self, weights: Array, params: Params) -> Array:
-        """sum_m W_m log p(X_m | theta), [K, D]. Pure JAX."""
-        units = self._units(weights)
         wide = {name: jnp.asarray(value)[..., None] for name, value in params.items()}
         some = jnp.take_along_axis(units.nodes, (units.weights != 0).argmax(axis=-1)[..., None], axis=-1)
         cells = jnp.where(units.weights != 0, units.nodes, some)
-        return (units.weights * self.density.make(wide).log_prob(cells)).sum(axis=-1)
+        rows = (units.weights * density.make(wide).log_prob(cells)).sum(axis=-1)
+        return rows + density.log_prior(phi, *units[2:]) - density.log_jacobian(phi)
 
     def reference(self) -> Params:
         return self.density.arguments(self.integral().place.mean)
@@ -304,7 +299,17 @@ class Likelihood(OfNumPyro):
         return self.density.arguments(jnp.where((statistics.observed_cells > 0)[..., None], own, pooled))
 
     def log_likelihood_ratio(self, statistics: NodeStatistics, params: Params, reference: Params) -> Array:
-        return (self._log_rows(statistics.weights, params) - self._log_rows(statistics.weights, reference)).sum()
+        units = self._units(statistics.weights)
+        size = units.weights.shape[0] * units.weights.shape[1]
+        flat = lattice.Units(*[part.reshape(size, part.shape[-1]) for part in units])
+
+        def log_rows(params: Params) -> Array:
+            phi = self.density.coordinates(params).reshape(size, 1, -1)
+            found, off, most = lattice.sums(self.density, flat, phi)
+            # no more than the rows' own density where the sum is not to be believed: a sampler would stay there
+            return found - 2.0 * jnp.maximum(off - most, 0.0)
+
+        return (log_rows(params) - log_rows(reference)).sum()
 
     # predictions
 

@@ -158,6 +158,8 @@ def require_fit(fit: Any, *allowed: Callable[..., Any], advice: str = "") -> Non
 def conjugate(model: NaiveBayes) -> NaiveBayes:
     """The model itself. ValueError unless it is one, without priors that need MCMC."""
     arguments.check_model(model)
+    if model.sampled:
+        raise ValueError(f"{model.spelling.refusal}, so there is no closed form: use fit_nuts")  # type: ignore[union-attr]
     if model.priors:
         spelled = () if model.spelling is None else model.spelling.sites
         sites = [site.name for site in spelled if site.sources & model.priors.keys()] or [*model.priors]

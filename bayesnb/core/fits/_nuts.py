@@ -105,13 +105,14 @@ def fit_nuts(
         "num_samples) for independent draws, or columns that are 'normal', or 'categorical' in place of 'ordered'",
     )
     X = None if X is None else model.by_block(X)
+    model.require_program()
     spelling, model = model.spelling, model.with_sites(None)
     settings: dict[str, Any] = {"num_samples": num_samples, "num_warmup": num_warmup, "num_chains": num_chains}
     settings["progress_bar"] = progress_bar
-    exact = not (partly or model.priors or hyperpriors(model))
+    exact = not (partly or hyperpriors(model)) and model.centred
     if hyperpriors(model):
-        if model.priors or partly:
-            other = "priors" if model.priors else "unlabelled rows (y = -1)"
+        if partly or not model.centred:
+            other = "unlabelled rows (y = -1)" if model.centred else "priors"
             raise ValueError(
                 f"hyperpriors cannot be combined with {other}, since parameters could not be integrated out: give "
                 "numbers as hyperparameters"
@@ -140,26 +141,30 @@ def fit_nuts(
 
 def _blocks_of_nuts(model: NaiveBayes, partly: bool) -> list[str]:
     """The blocks with priors of their own; all if there is none, or if unlabelled rows make blocks depend."""
-    families = model.families.items()
-    own = [] if partly else [b for b, f in families if any(f"{b}_{site}" in model.priors for site in f.sites)]
-    return own or [*model.families]
+    if partly or model.centred:
+        return [*model.families]
+    own = {*model.priors, *(model.program_prior.sites if model.program_prior else ())}
+    return [b for b, f in model.families.items() if any(f"{b}_{site}" in own for site in f.sites)]
 
 
 def _sample_some(model: NaiveBayes, statistics: ModelStatistics, key: Array, settings: dict[str, Any]) -> Draws:
     """Draws by NUTS for the blocks that need it, and independent ones from the exact posterior of the others."""
+    if model.centred:
+        return _sample(model, statistics, None, key, settings)
     own = _blocks_of_nuts(model, partly=False)
     others = [block for block in model.families if block not in own]
-    if not others:
-        return _sample(model, statistics, None, key, settings)
     parts = [
         (_with_blocks(model, blocks), replace(statistics, blocks={b: statistics.blocks[b] for b in blocks}))
         for blocks in (own, others)
     ]
     of_nuts, of_others = jax.random.split(key)
-    draws = _sample(*parts[0], None, of_nuts, settings)
+    exact_probs = "class_probs" not in model.priors
+    moved = parts[0][0].with_class_probs(model.class_mean()) if exact_probs else parts[0][0]
+    draws = _sample(moved, parts[0][1], None, of_nuts, settings)
     keys = jax.random.split(of_others, settings["num_samples"] * settings["num_chains"])
     exact = compute(_draw_exactly, parts[1][0].conjugate(), parts[1][1], to_host(keys))
-    return replace(draws, model=model, params={**exact, **draws.params})
+    probs = {"class_probs": (exact if exact_probs else draws.params)["class_probs"]}
+    return replace(draws, model=model, params={**exact, **draws.params, **probs})
 
 
 def _with_blocks(model: NaiveBayes, blocks: list[str]) -> NaiveBayes:
@@ -180,8 +185,9 @@ def _sample(
     centred, standard, reference = compute(_centre, model, statistics)
     arguments.check_draws(reference, draws_of_all_chains=settings["num_samples"] * settings["num_chains"])
     start = initial_params(model, reference) if model.priors else reference
+    start = None if model.program_prior else start
     # centred statistics need only float32; unlabelled rows, and priors in their own units, would lose digits
-    with nullcontext() if rows is None and not model.priors else jax.enable_x64(True):
+    with nullcontext() if rows is None and model.centred else jax.enable_x64(True):
         data = centred, standard, reference, rows
         samples, sample_stats = sampler.sample(TARGET, data, key, start=start, **settings)
     return Draws(model, compute(_restore, model, statistics, samples), sample_stats, settings["num_chains"])

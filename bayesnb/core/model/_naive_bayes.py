@@ -86,6 +86,10 @@ class NaiveBayes(Scoring):
     certificate: Any = None
     """What ``from_numpyro`` recognised, and how it was checked; None for other models, made from that one too."""
 
+    program_prior: Any = None
+    """Of blocks whose parameters have the prior of a program that ``from_numpyro`` recognised: called inside a NumPyro
+    program it samples that program's sites, and returns the parameters by the model's own sites. Not in files."""
+
     spelling: Spelling | None = None
     """How a program names and shapes its parameters and rows, if the model shows them like that program."""
 
@@ -124,8 +128,25 @@ class NaiveBayes(Scoring):
         return compute(_resolve, self, statistics)
 
     def conjugate(self) -> Self:
-        """The same model without its non-conjugate ``priors``."""
-        return self._replace(priors={})
+        """The same model without its non-conjugate ``priors``, and with conjugate ones in place of a program's."""
+        return self._replace(priors={}, program_prior=None)
+
+    @property
+    def sampled(self) -> tuple[str, ...]:
+        """The blocks whose parameters have the prior of a program, which ``fit_nuts`` alone knows."""
+        return () if self.spelling is None else self.spelling.sampled
+
+    def require_program(self) -> None:
+        """ValueError if parameters have the prior of a program that is not here."""
+        if self.sampled and self.program_prior is None:
+            raise ValueError(
+                f"{self.spelling.refusal}, but those of a program, which no file holds: recognise it again"  # type: ignore[union-attr]
+            )
+
+    @property
+    def centred(self) -> bool:
+        """Whether a sampler may move the parameters to where the posterior is of order one."""
+        return not self.priors and self.program_prior is None
 
     def update(self, statistics: ModelStatistics) -> Self:
         """The exact posterior, another NaiveBayes; pure JAX if resolved, else the statistics resolve it first."""
@@ -236,6 +257,8 @@ class NaiveBayes(Scoring):
 
     def mle(self, statistics: ModelStatistics) -> Sites:
         """The maximiser of the likelihood; a class without rows has probability 0."""
+        if self.sampled:
+            raise ValueError(f"{self.spelling.refusal}: use fit_nuts")  # type: ignore[union-attr]
         fixed = self.class_probs
         probs = dirichlet.dirichlet_mle(statistics.class_counts[None])[0] if fixed is None else jnp.asarray(fixed)
         return self._collect(probs, {b: f.mle(statistics.blocks[b]) for b, f in self.families.items()})
@@ -251,7 +274,7 @@ class NaiveBayes(Scoring):
 
     def centre(self, statistics: ModelStatistics) -> tuple[Self, ModelStatistics]:
         """The same problem in coordinates where the posterior is of order one; unchanged if there are ``priors``."""
-        if self.priors:
+        if not self.centred:
             return self, statistics
         pairs = {b: centre(f, statistics.blocks[b]) for b, f in self.families.items()}
         blocks = {b: standard for b, (_, standard) in pairs.items()}
@@ -260,7 +283,7 @@ class NaiveBayes(Scoring):
 
     def restore(self, statistics: ModelStatistics, params: Sites) -> Sites:
         """Parameters of the ``centre`` problem in the original coordinates."""
-        if self.priors:
+        if not self.centred:
             return params
         blocks = self.block_params(params)
         back = {b: restore(f, statistics.blocks[b], blocks[b]) for b, f in self.families.items()}
@@ -303,7 +326,10 @@ class NaiveBayes(Scoring):
 
     def params(self) -> Sites:
         """Sample every parameter, inside a NumPyro program, and return them by site."""
-        return self._sample() if self.spelling is None else sample_sites(self.with_sites(None), self.spelling)
+        self.require_program()
+        found = self.program_prior() if self.program_prior else {}
+        rest = self._replace(families={b: f for b, f in self.families.items() if f"{b}_{f.sites[0]}" not in found})
+        return (rest._sample() if self.spelling is None else sample_sites(rest.with_sites(None), self.spelling)) | found
 
     def _sample(self) -> Sites:
         """``params`` by the model's own sites."""
@@ -329,22 +355,25 @@ class NaiveBayes(Scoring):
     # a pytree: hyperparameters are leaves, names and sizes its structure
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "source"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("source", "program_prior")}
 
     def tree_flatten(self) -> tuple[list[Any], tuple[Any, ...]]:
         """Children, and the static rest; the order of blocks is part of it."""
         children = [*self.families.values(), self.class_concentration, self.class_probs, self.priors]
         sizes = tuple(self.columns.values())
-        return children, (tuple(self.families), self.single, self.num_classes, sizes, self.spelling)
+        return children, (
+            tuple(self.families), self.single, self.num_classes, sizes, self.spelling, self.program_prior,
+        )  # fmt: skip
 
     @classmethod
     def tree_unflatten(cls, aux: tuple[Any, ...], children: list[Any]) -> Self:
         """The model from its parts, without checks, as leaves may be tracers or placeholders."""
-        names, single, num_classes, columns, spelling = aux
+        names, single, num_classes, columns, spelling, program_prior = aux
         *families, class_concentration, class_probs, priors = children
         model = object.__new__(cls)
         model.families = dict(zip(names, families, strict=True))
         model.single, model.num_classes, model.spelling = single, num_classes, spelling
+        model.program_prior = program_prior
         model.class_concentration, model.class_probs = class_concentration, class_probs
         model.priors, model.columns = priors, dict(zip(names, columns, strict=True))
         return model

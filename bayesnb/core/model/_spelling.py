@@ -79,6 +79,14 @@ class Spelling(NamedTuple):
     """The program's names of hyperpriors' sites, and the model's own."""
     observes: str = ""
     """The program's name, if it observes other rows than its arguments: the model takes ``ObservedRows`` alone."""
+    sampled: tuple[str, ...] = ()
+    """The blocks whose parameters have the program's own prior, of any form."""
+
+    @property
+    def refusal(self) -> str:
+        """Why there is no answer in closed form, for a model with ``sampled`` blocks."""
+        sites = ", ".join(repr(cells.site) for cells in self.cells if cells.block in self.sampled)
+        return f"the parameters of {sites} are not the own ones of each class and column, with priors of their own"
 
     @property
     def observed(self) -> dict[str, str]:
@@ -163,7 +171,7 @@ def sample_sites(model: Any, spelling: Spelling) -> dict[str, Array]:
     own: dict[str, Array] = {}
     key = numpyro.prng_key()
     keys = () if key is None else jax.random.split(key, len(model.families))
-    for depth in range(1, 1 + max(len(family.sites) for family in model.families.values())):
+    for depth in range(1, 1 + max([1, *(len(family.sites) for family in model.families.values())])):
         laws, class_probs = _first_laws(model, depth, own | spelling.read_some(found), keys)
         for site in spelling.sites:
             if site.name not in found and site.sources <= laws.keys():

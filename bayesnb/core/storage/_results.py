@@ -13,7 +13,7 @@ from bayesnb.compute.arrays._placement import Array, is_traced
 from bayesnb.core.storage import _tensors as tensors
 from bayesnb.core.storage._encoding import Arrays, decode, encode
 from bayesnb.core.storage._kinds import kind_of, no_result, rebuild
-from bayesnb.core.storage._saved_results import same_result
+from bayesnb.core.storage._saved_results import same_result, without_program
 from bayesnb.core.storage._whole_file import whole_file
 
 KIND, VERSION = "bayesnb result", 2
@@ -74,7 +74,7 @@ def save(fit: object, path: Target, *, rows: bool = False) -> None:
         kept = {"rows": encode(kind.rows[0](fit), arrays)} if rows else {}
     except (ValueError, TypeError, AttributeError) as error:
         raise StorageError(f"this {type(fit).__name__} cannot be saved: {error}") from error
-    if not same_result(getattr(fit, "fit_", fit), getattr(again, "fit_", again)):
+    if not same_result(without_program(getattr(fit, "fit_", fit)), getattr(again, "fit_", again)):
         raise StorageError(f"this {type(fit).__name__} cannot be saved: some part of it would change when loaded")
     write_format(path, KIND, VERSION, {"result": code, **kept}, arrays)
 

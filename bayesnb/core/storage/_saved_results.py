@@ -68,6 +68,13 @@ def _compute_as_stored(function: Callable[..., Any], *args: Any) -> Any:
         return compute(function, *args)
 
 
+def without_program(result: Any) -> Any:
+    """The result as files hold it, without a program that is the prior of some blocks."""
+    if isinstance(result, Draws):
+        return replace(result, model=without_program(result.model))
+    return result._replace(program_prior=None) if isinstance(result, NaiveBayes) else result
+
+
 def same_result(one: Any, other: Any, *, bits: bool = False) -> bool:
     """True if two results have the same structure, and their numbers are equal up to rounding, or to the bit."""
 
@@ -127,7 +134,8 @@ def _check_spelling(model: NaiveBayes) -> None:
         placed = np.concatenate([part.placed.values for part in site.parts])
         if not np.array_equal(np.sort(placed), np.arange(int(np.prod(site.shape)))):
             raise ValueError(f"the spelling of site {site.name!r} must place every element once")
-    own, blocks = {*model.with_sites(None).sites()} - {"class_probs"}, {cells.block for cells in spelling.cells}
+    families = {b: f for b, f in model.families.items() if b not in spelling.sampled}
+    own, blocks = {f"{b}_{site}" for b, f in families.items() for site in f.sites}, {c.block for c in spelling.cells}
     if not own <= {site.name for site in spelling.canonical} or blocks != set(model.families):
         raise ValueError("the spelling must have all parameters and blocks of the model")
 
@@ -255,7 +263,7 @@ def _(result: Draws) -> Any:
         extra = hyperpriors(result.specification)
     params: dict[str, Any] = dict(result.model.own_params(_numbers("params", result.params)))
     hyperparameters = {site: params.pop(site) for site in extra}
-    num_draws = _check_draws(result.model.with_sites(None), params)
+    num_draws = _check_draws(result.model, params)
     if type(result.num_chains) is not int or result.num_chains < 1 or num_draws % result.num_chains:
         raise ValueError(f"num_chains must divide the number of draws, {num_draws}, got {result.num_chains!r}")
     for site, value in hyperparameters.items():
@@ -272,6 +280,9 @@ def _check_draws(model: NaiveBayes, params: Mapping[str, Any]) -> int:
     if len(sizes) != 1 or 0 in sizes:
         raise ValueError(f"params must have as many draws at each site, and some, got {sorted(sizes)}")
     (num_draws,) = sizes
+    if model.sampled:  # a program's latents are beside the model's own parameters
+        params = {site: value for site, value in params.items() if site in model.with_sites(None).sites()}
+    model = model.with_sites(None)
     for draw in range(num_draws):
         arguments.check_params(model, {site: value[draw] for site, value in params.items()})
     return num_draws

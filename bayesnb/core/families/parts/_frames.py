@@ -146,7 +146,7 @@ def scale_of(support: Any) -> str | None:
              (constraints.nonnegative_integer, "count"), (constraints.boolean, "count"))  # fmt: skip
     found = next((scale for one, scale in known if support is one), None)
     above = isinstance(support, type(constraints.positive) | type(constraints.greater_than(0.0)))
-    return "positive" if found is None and above and float(support.lower_bound) >= 0.0 else found
+    return "positive" if found is None and above and np.min(support.lower_bound) >= 0.0 else found
 
 
 def look_up(frame: Frame, x: Array, tables: Array) -> tuple[Array, Array]:

@@ -90,8 +90,8 @@ def points(mean: Array, level: int) -> Array:
     return jnp.asarray(lattice(mean.shape[1], level)[0], mean.dtype)
 
 
-def log_likelihood(density: Density, units: Units, phi: Array) -> tuple[Array, Array]:
-    """sum_m W_m log p(X_m | phi) at phi [U, G, Q], and the error of bins, [U, G] each."""
+def sums(density: Density, units: Units, phi: Array) -> tuple[Array, Array, Array]:
+    """sum_m W_m log p(X_m | phi) at phi [U, G, Q], its error by bins, [U, G] each, and the largest one to believe."""
     weights, exact = units.weights, exact_nodes(density.scale)
     rows = jnp.abs(weights[:, exact:].reshape(len(weights), -1, ORDER).sum(axis=-1))
     used = jnp.concatenate([weights[:, :exact] != 0, jnp.repeat(rows > 0, ORDER, axis=1)], axis=1)
@@ -100,7 +100,12 @@ def log_likelihood(density: Density, units: Units, phi: Array) -> tuple[Array, A
     bins = logs[..., exact:].reshape(*logs.shape[:-1], -1, ORDER) @ jnp.asarray(LAST, logs.dtype)
     off = (jnp.abs(bins).sum(axis=-1) @ rows[:, :, None])[..., 0]
     found = (logs @ jnp.where(used, weights, 0.0)[:, :, None])[..., 0]
-    most = 0.01 + 1e-3 * rows.sum(axis=1)[:, None]
+    return found, off, 0.01 + 1e-3 * rows.sum(axis=1)[:, None]
+
+
+def log_likelihood(density: Density, units: Units, phi: Array) -> tuple[Array, Array]:
+    """The sums where they are believed, and their errors, [U, G] each."""
+    found, off, most = sums(density, units, phi)
     believed = jnp.isfinite(found) & (off < most)
     # as much may lie beyond what is believed as lies next to it
     return jnp.where(believed, found, SMALL), jnp.where(believed, off + (off > 0.1 * most), 0.0)
