@@ -61,6 +61,7 @@ def test_the_programs_run_and_the_refusal_of_closed_forms_is_the_one_that_is_rai
     printed = capsys.readouterr().out
     assert "site 'words': Bernoulli, 3 columns" in printed
     assert "variance: reciprocal of site 'tau', conjugate" in printed
+    assert "site 'waits': Likelihood(Gamma), 2 columns, sampled, from sums that are off by" in printed
     assert scope["draws"]["theta"].shape == (1000, 3, 2)
     assert scope["proba"].shape == scope["table"].shape == (100, 2)
     assert set(scope["fit"].params) == {"pi", "scale", "mean"}
