@@ -58,7 +58,7 @@ class Block:
     @property
     def integrated(self) -> bool:
         """Whether its answers are integrals by quadrature."""
-        return isinstance(self.reading, Quadrature)
+        return type(self.reading) is Quadrature
 
     @property
     def num_columns(self) -> int:
@@ -125,6 +125,8 @@ def _block(
         reading, tables = Quadrature(reading.plain), {s: np.asarray(v) for s, v in reading.arguments(tables).items()}
     reading, fixed = _with_known(reading, tables, site)
     known = {short: values.reshape(num_classes, *_columns(reading, short, shape)) for short, values in fixed.items()}
+    if isinstance(reading, Quadrature) and not by_quadrature:
+        reading = reading.conjugate(known)
     for short, values in tables.items():
         if short in known:
             continue
@@ -191,4 +193,4 @@ def make_family(block: Block, found: Mapping[str, Any]) -> Any:
         given["num_categories"] = sizes[0] if "probs" in block.params else sizes
     if "total_count" in fields:
         given["total_count"] = block.fixed_totals
-    return cls(**given)
+    return block.reading.make(given)

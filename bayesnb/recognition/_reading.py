@@ -44,6 +44,11 @@ class Reading:
     plain: Any = None
     """The likelihood as NumPyro's distribution with arguments of its own, if ``nb.Likelihood`` integrates over them."""
 
+    def make(self, given: dict[str, Any]) -> Family:
+        """The family with these hyperparameters, and what else it is made of."""
+        found: Family = self.family(**given)
+        return found
+
     def support(self, site: str) -> Constraint:
         """The support of a site, or of the site of one column, such as ``probs_3``."""
         return dict(self.supports)[site.partition("_")[0]]
@@ -115,9 +120,38 @@ class Quadrature(Reading):
         del site  # any may be
         return self
 
+    def conjugate(self, known: dict[str, Any]) -> Reading:
+        """That of ``OneRate``, if one argument is unknown and has a conjugate prior; else itself."""
+        try:
+            numbers = {short: float(np.unique(values).item()) for short, values in known.items()}
+            return _OneRate(self.kind, Family.known["OneRate"](self.kind, **numbers))
+        except ValueError:  # several numbers, or another form
+            return self
+
     def prior_terms(self, site: str, params: Params) -> tuple[Array, ...]:
         del site, params  # none is conjugate
         return ()
+
+
+class _OneRate(Quadrature):
+    """Log density linear in log theta and theta^power, or in log theta and log(1 - theta)."""
+
+    def __init__(self, kind: Any, law: Any) -> None:
+        super().__init__(kind)
+        self.family, self.law = type(law), law
+
+    def make(self, given: dict[str, Any]) -> Family:
+        return self.law._replace(a=given["a"], b=given["b"])
+
+    def prior_terms(self, site: str, params: Params) -> tuple[Array, ...]:
+        theta, power = params[site], self.law.power
+        return jnp.log(theta), jnp.log1p(-theta) if power is None else theta**power
+
+    def prior_of(self, site: str, coefficients: Array) -> tuple[dict[str, Array], Array]:
+        del site
+        power = self.law.power
+        a, b = coefficients + 1.0 if power is None else (((coefficients[0] + 1.0) / power), -coefficients[1])
+        return {"a": a, "b": b}, (a > 0) & (b > 0)
 
 
 class _Beta(Reading):

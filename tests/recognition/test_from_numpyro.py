@@ -24,6 +24,7 @@ QUICK = (
     "normal: gamma on a precision",
     "labels: label is an argument",
     "own priors: lognormal scale",
+    "one rate: exponential by its mean",
 )
 """The cases of the default tests."""
 

@@ -43,11 +43,13 @@ FAMILIES: dict[str, Any] = {
     **{
         word: partial(Likelihood, name)
         for word, name in {
-            "beta": "Beta", "cauchy": "Cauchy", "exponential": "Exponential", "gamma": "Gamma",
-            "geometric": "Geometric", "gumbel": "Gumbel", "inverse_gamma": "InverseGamma", "logistic": "Logistic",
-            "negative_binomial": "NegativeBinomial2", "von_mises": "VonMises", "weibull": "Weibull",
+            "beta": "Beta", "cauchy": "Cauchy", "gamma": "Gamma", "gumbel": "Gumbel", "inverse_gamma": "InverseGamma",
+            "logistic": "Logistic", "negative_binomial": "NegativeBinomial2", "von_mises": "VonMises",
+            "weibull": "Weibull",
         }.items()
     },
+    "exponential": partial(OneRate, "Exponential"),
+    "geometric": partial(OneRate, "Geometric"),
     "lognormal": LogNormal,
     "logit_normal": LogitNormal,
     "student": partial(Likelihood, "StudentT", df=4.0),

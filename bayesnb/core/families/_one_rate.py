@@ -121,6 +121,11 @@ class OneRate(OfNumPyro):
         ratio = jnp.where(some, pooled.b / jnp.where(some, pooled.a, 1.0), 1.0)
         return {"b": jnp.maximum(jnp.atleast_2d(self.a) * ratio, jnp.finfo(ratio.dtype).tiny ** 0.9)}
 
+    def tilt(self, powers: tuple[float, ...]) -> Self:
+        """The prior times powers of theta, and of 1 - theta where it is a probability."""
+        a, b = self.a + powers[0] / (self.power or 1.0), self.b
+        return self._replace(a=a, b=b + powers[1] if self.power is None else b)
+
     def params(self, block: str) -> Params:
         prior = dist.Beta(self.a, self.b) if self.power is None else dist.Gamma(self.a, self.b)
         if self.power not in (None, 1.0):

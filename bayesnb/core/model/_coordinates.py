@@ -22,6 +22,7 @@ from bayesnb.core.families import (
     MultivariateNormal,
     Normal,
     NormalKnownVariance,
+    OneRate,
     Poisson,
 )
 from bayesnb.core.families._base import Family, Hyperparameter, Params
@@ -147,4 +148,5 @@ def _(family: Any, site: str, powers: tuple[float, ...]) -> Any:
 tilt.register(
     Likelihood, lambda family, site, powers: family._replace(tilts=(*family.tilts, (site, tuple(map(float, powers)))))
 )
+tilt.register(OneRate, lambda family, _site, powers: family.tilt(powers))
 tilt.register(Poisson, lambda family, _site, powers: family._replace(shape=family.shape + powers[0]))

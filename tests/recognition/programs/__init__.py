@@ -10,6 +10,7 @@ from tests.recognition.programs import multivariate as multivariate
 from tests.recognition.programs import normal as normal
 from tests.recognition.programs import not_accepted as not_accepted
 from tests.recognition.programs import not_naive as not_naive
+from tests.recognition.programs import one_rate as one_rate
 from tests.recognition.programs import own_priors as own_priors
 from tests.recognition.programs import recipes as recipes
 from tests.recognition.programs import scaled as scaled

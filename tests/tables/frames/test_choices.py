@@ -128,20 +128,21 @@ FRAME = pd.DataFrame({"wait": WAITS, "pause": WAITS[::-1], "size": SIZE})
 
 
 def test_a_word_is_a_likelihood_at_every_door(tmp_path):
-    words = {"wait": "gamma", "pause": "gamma", "size": "normal"}
+    words = {"wait": "gamma", "pause": "exponential", "size": "normal"}
     clf = nb.NaiveBayesClassifier(words, method="posterior").fit(FRAME, Y)
-    assert clf.likelihoods_ == {"wait": "Gamma", "pause": "Gamma", "size": "normal"}
-    model = nb.NaiveBayes({"gamma": nb.Likelihood(dist.Gamma), "numeric": nb.Normal()})
-    X = {"gamma": FRAME[["wait", "pause"]].to_numpy(), "numeric": SIZE[:, None]}
+    assert clf.likelihoods_ == {"wait": "Gamma", "pause": "Exponential", "size": "normal"}
+    families = {"gamma": nb.Likelihood(dist.Gamma), "exponential": nb.OneRate(dist.Exponential)}
+    model = nb.NaiveBayes({**families, "numeric": nb.Normal()})
+    X = dict(zip(model.families, FRAME.to_numpy().T[:, :, None], strict=True))
     expected = nb.fit_posterior(model, X, Y).predict_proba(X)
     assert_allclose(clf.predict_proba(FRAME), expected, rtol=1e-9)
 
     nb.save(clf, tmp_path / "model")
     assert_array_equal(nb.load(tmp_path / "model").predict_proba(FRAME), clf.predict_proba(FRAME))
-    family = nb.Likelihood(dist.Gamma)
-    others = [nb.NaiveBayesClassifier({**words, "wait": family, "pause": family}, method="posterior").fit(FRAME, Y)]
+    own = {"wait": families["gamma"], "pause": families["exponential"]}
+    others = [nb.NaiveBayesClassifier(words | own, method="posterior").fit(FRAME, Y)]
     others += [nb.NaiveBayesClassifier([*words.values()], method="posterior").fit(FRAME.to_numpy(), Y)]
-    by_position = {range(2): "gamma", 2: "normal"}
+    by_position = {0: "gamma", 1: "exponential", 2: "normal"}
     others += [nb.NaiveBayesClassifier(by_position, method="posterior").fit(FRAME.to_numpy(), Y)]
     table = FRAME.assign(y=Y)
     others += [nb.fit_table(table, "y", words, method="posterior")]
