@@ -32,8 +32,8 @@ WINGS = {
 """Each with the others that it may import from."""
 
 LINES = {
-    "studies": 7570, "tables": 10780, "inspection": 3290, "learned": 3770, "recognition": 2640, "core": 15260,
-    "compute": 5880,
+    "studies": 7610, "tables": 10790, "inspection": 3290, "learned": 3780, "recognition": 2850, "core": 15370,
+    "compute": 5900,
 }  # fmt: skip
 """The most lines of each wing."""
 

@@ -43,6 +43,7 @@ def test_the_last_answers_are_remembered_and_no_others(monkeypatch):
     a[0] = 5.0  # an array that changes is another
     assert double(a)[0].tolist() == [10.0, 2.0, 4.0]
     assert len(calls) == 3
+    assert double(a.astype(np.float32))[0].dtype == np.float32  # of equal numbers
     with pytest.raises(ValueError, match="read-only"):
         double(a)[0][0] = 1.0
     monkeypatch.setattr(limits, "REMEMBERED_BYTES", 8)
