@@ -102,7 +102,7 @@ def test_a_file_that_holds_no_costs_is_refused_in_a_sentence(content, words, tmp
     assert words in result.stderr
     assert result.stderr.count("\n") == 1
     assert not (tmp_path / "out.csv").exists()
-    assert run("--costs", "absent.csv").stderr.startswith("bayesnb: reading or writing 'absent.csv' failed")
+    assert "'--costs': File 'absent.csv' does not exist" in run("--costs", "absent.csv").stderr
 
 
 @pytest.mark.parametrize("width", [40, 80])
