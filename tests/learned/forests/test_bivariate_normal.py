@@ -47,6 +47,18 @@ def test_densities_and_evidence_are_products_of_one_step_predictives(rng, i, j):
     assert_allclose(bivariate_normal.log_bayes_factor(PRIOR, known)[i, j], sum(steps), rtol=1e-9)
 
 
+def test_of_no_columns_nothing_is_traced_and_the_tables_have_their_shapes():
+    def tables(prior, moments):
+        return bivariate_normal.predictive(prior, moments), bivariate_normal.log_bayes_factor(prior, moments)
+
+    prior, nothing = NormalInverseGamma(*np.ones((4, 3, 0))), Moments(*np.ones((6, 3, 0, 0)))
+    pair = bivariate_normal.posterior(prior, nothing)
+    formulas = bivariate_normal.conditional(pair), bivariate_normal.log_partition(pair)
+    kinds = [[(x.shape, x.dtype) for x in jax.tree.leaves(one)] for one in (tables(prior, nothing), formulas)]
+    assert kinds[0] == kinds[1]
+    assert jax.make_jaxpr(tables)(prior, nothing).eqns == []
+
+
 def test_moments_without_a_row_are_those_of_the_others(rng):
     x, weight = rng.normal(size=(6, 2)) + 5.0, rng.integers(1, 4, 6).astype(float)
     left = moments(x, weight).without(x[0][:, None], x[0][None], weight[0])
