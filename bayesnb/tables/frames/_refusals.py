@@ -16,7 +16,8 @@ from bayesnb.tables.frames._series import label
 
 FROM_CORE = re.compile(r"(?:^|: )(?:block '|class_counts)")
 COLUMN, CLASS = re.compile(r"block '([^']*)', (class \d+, )?column (\d+)( of X)?"), re.compile(r"\bclass (\d+)")
-NO_ROW = re.compile(r"\brow \d|\bline \d|\bto take away\b")
+NO_ROW = re.compile(r"\brow \d|\bline \d|\bto take away\b|: convert them to |, which has no order")
+"""Of sentences that name a row, or refuse a whole column."""
 
 
 def in_words(sentence: str, schema: Any, classes: Any) -> str:
@@ -53,17 +54,16 @@ def first_row(error: ValueError, num_rows: int, use: Callable[[slice], object]) 
     Also if the sentence names a row itself, or is about sums of rows or a whole column: it fits the last row, too.
     """
 
-    def refuses(row: int, first: int = 0) -> bool:
+    def refuses(row: int) -> bool:
         try:
-            use(slice(first, row + 1))
+            use(slice(row + 1))
         except ValueError as other:
             return str(other) == str(error)
         return False
 
     with warnings.catch_warnings(action="ignore"):
         row = num_rows if NO_ROW.search(str(error)) else bisect_left(range(num_rows), True, key=refuses)
-        whole = row < num_rows - 1 and refuses(num_rows - 1, num_rows - 1)
-    return f"row {row}: " if row < num_rows and not whole else ""
+    return f"row {row}: " if row < num_rows else ""
 
 
 def use_rows(use: Callable[[Any], Any], rows: Any, schema: Any, classes: Any) -> Any:
