@@ -17,6 +17,7 @@ from bayesnb.studies.report._page import PAGE_DPI, embed, png, templates
 from bayesnb.studies.report._score_table import heading_of
 from bayesnb.studies.report._study import Experiment
 from bayesnb.studies.report._study_headline import headline
+from bayesnb.studies.report._words import read_words
 
 
 def write_study(study: Experiment, folder: Path, reference: str = "best", rope: float = 0.01) -> list[str]:
@@ -82,6 +83,7 @@ def render_study(
         estimators=of_sets["estimator"].dropna().unique().tolist(),
         failures=failed.reset_index(name="splits").to_dict("records"),
         figures={name: embed(png(figure, PAGE_DPI)) for name, figure in figures.items()},
+        words=read_words(),
     )
 
 

@@ -51,6 +51,11 @@ def of(scores, data_set, method, metric="log_loss", size=None):
     return row
 
 
+def test_every_link_leads_to_a_word_in_the_page(written):
+    targets = {href.removeprefix("#") for href in written[1].attributes("href")}
+    assert {"word-interval", "word-crossed", "word-bayesian-signed-rank"} <= targets <= {*written[1].attributes("id")}
+
+
 def test_the_page_says_first_which_method_is_best_where_and_whether_that_is_settled(written):
     _, page, scores = written
     part = scores[(scores["metric"] == "log_loss") & (scores["best"] == 1)]
