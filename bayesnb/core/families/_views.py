@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from operator import attrgetter
 from typing import Any, Self
 
@@ -282,18 +282,9 @@ class Views(Family):
         own = self.generative
         return jnp.stack([terms if one is own else one.log_predictive_terms(x) for one in self._views], axis=2)
 
-    @cached_property
-    def host_tables(self) -> list[Any]:
-        """The predictive tables of each view, of numpy's hyperparameters: all parts of an average need them."""
-        return interpret(_tables_of_views, self)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "host_tables"}
-
     def raised_tables(self, powers: Array) -> Any:
         """The logs of bins, [K, D G], and Student's t of a Normal, raised to powers [V, D] or [V, 1]."""
-        tables = self.host_tables if on_host(self, powers) else _tables_of_views(self)
-        raised = [self._raise(one, own) for one, own in zip(tables, powers, strict=True)]
+        raised = [self._raise(one.predictive_tables(), own) for one, own in zip(self._views, powers, strict=True)]
         bins = LogProb(sum(table.finite for table in raised if isinstance(table, LogProb)), None)
         of_normal = [table for table in raised if isinstance(table, Student)]
         return (bins, *of_normal) if of_normal else bins
@@ -325,10 +316,6 @@ class Views(Family):
         """Those of each view, [N, K, V D]. Pure JAX."""
         terms = [one.leave_one_out_terms(statistics.of(one), x, y, weight) for one in self._views]
         return jnp.concatenate(terms, axis=2)
-
-
-def _tables_of_views(family: Views) -> list[Any]:
-    return [one.predictive_tables() for one in family._views]
 
 
 def generative(family: Any) -> Any:
@@ -377,6 +364,7 @@ def start_powers(family: Any, num_columns: int) -> Array:
 
 def by_view(family: Any, powers: Array) -> Array:
     """The powers of each view's columns, [V, D], or [V, 1] from one power of the whole block. Pure JAX."""
+    powers = jnp.asarray(powers)
     if powers.shape[0] == 1:
         return powers[None] * shares(family).mean(axis=0)[:, None]
     return powers.reshape(len(shares(family)[0]), -1)

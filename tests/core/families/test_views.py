@@ -1,6 +1,5 @@
 """Views: several families of one column, each with a power of its own."""
 
-import pickle
 from dataclasses import replace
 
 import jax
@@ -285,15 +284,3 @@ def test_bad_input():
             nb.NaiveBayesClassifier(likelihoods).fit([[1.0], [2.0]], [0, 1])
     with pytest.raises(TypeError, match="unexpected keyword argument 'cells'"):
         nb.Views(nb.Histogram(), cells=8)
-
-
-def test_predictions_with_other_powers_share_tables_that_stay_in_memory(rows, model):
-    X, y = rows
-    post = nb.fit_posterior(model, X, y)
-    first, other = post.predict_log_proba(X), post.with_powers(2.0)
-    assert_allclose(other.predict_log_proba(X), nb.fit_posterior(model, X, y).with_powers(2.0).predict_log_proba(X))
-    tables = vars(post.model.families["x"])["host_tables"]
-    assert vars(other.model.families["x"])["host_tables"] is tables
-    again = pickle.loads(pickle.dumps(post.model))
-    assert "host_tables" not in vars(again.families["x"])
-    assert_allclose(replace(post, model=again).predict_log_proba(X), first)
