@@ -12,6 +12,7 @@ from dataclasses import field, replace
 from typing import Any, Self
 
 from bayesnb.compute.arrays._compute import answers_cpu_rows
+from bayesnb.compute.arrays._loops import one_blas_thread
 from bayesnb.compute.arrays._placement import Array, pytree, short_repr
 from bayesnb.compute.arrays._typing import ArrayLike, Rows
 from bayesnb.compute.numerics._log_prob import LogProb
@@ -139,7 +140,8 @@ class StackedPosterior(Posterior):
         scores = [(raise_to_powers(learned, one.posterior.all_powers), one.power) for one in forests]
         alone = raise_to_powers(learned, self.all_powers)
         normals = [(one.model._replace(class_probs=None), one.all_powers) for one in self.normals.values()]
-        others = [raise_to_powers(model, powers) for model, powers in normals]
+        with one_blas_thread():  # of few rows its threads wait for each other more than they work
+            others = [raise_to_powers(model, powers) for model, powers in normals]
 
         def of_rows(arrays: Any) -> LogProb:
             parts = zip(scores, log_ratios(arrays), strict=True)
