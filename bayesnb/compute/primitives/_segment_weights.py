@@ -169,12 +169,11 @@ def _leave_out(
                             share = shares[a, i, j] * (totals[a, d] + rest) / starts[a, i, j]
                         else:
                             share = np.exp(logs[a, i, j] - top) / q[i, j]
-                        if share > 0.0:
-                            below += share * q[i, j]
-                            of_own += share * starts[a, i, j] / (totals[a, d] + rest)
-                            prior += share * totals[a, d] * q[i, j]
-                            for k in range(num_classes):
-                                sums[k] += share * inside[i, j, k]
+                        below += share * q[i, j]
+                        of_own += share * starts[a, i, j] / (totals[a, d] + rest)
+                        prior += share * totals[a, d] * q[i, j]
+                        for k in range(num_classes):
+                            sums[k] += share * inside[i, j, k]
                 for k in range(num_classes):
                     above[k] += (prior + sums[k]) / (totals[a, d] + rows[k])
             above[own] = of_own

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -134,7 +133,7 @@ class LeftOutRatios:
             return spread.T @ spread - mean.T @ mean
 
         # a sum over blocks costs F^2 each
-        blocks = row_blocks(len(probs), self._row_bytes, 8 * self.num_features**2, limits.IN_CACHE)
+        blocks = row_blocks(len(probs), self.ratios[:1].nbytes, 8 * self.num_features**2, limits.IN_CACHE)
         return reduce(np.add, in_threads(part, blocks), np.zeros((self.num_features,) * 2))
 
     def log_volume(self, powers: Array, scales: Array) -> float:
@@ -178,11 +177,9 @@ class LeftOutRatios:
     @cached_property
     def blocks(self) -> list[slice]:
         """Rows whose log ratios fit in the cache together."""
-        return [*row_blocks(len(self.ratios), self._row_bytes, block_bytes=limits.IN_CACHE)] or [slice(0)]  # if empty
-
-    @property
-    def _row_bytes(self) -> int:
-        return self.ratios.itemsize * max(prod(self.ratios.shape[1:]), 1)
+        return [*row_blocks(len(self.ratios), self.ratios[:1].nbytes, 0, limits.IN_CACHE)] or [
+            slice(0)
+        ]  # one, if empty
 
 
 class Groups(NamedTuple):

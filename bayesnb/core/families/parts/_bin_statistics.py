@@ -56,23 +56,18 @@ def find_edges(x: Array, weight: Array | None, num_bins: int | None) -> tuple[Ar
     if weight is None and len(x):
         columns.sort(axis=1)  # NaN behind all numbers
         alike = (columns[:, 1:] > columns[:, :-1]).all(axis=1) & np.isfinite(columns[:, [0, -1]]).all(axis=1)
-        first = _first_of_bins(_bins(np.ones(len(x)), num_bins))  # of columns whose values all differ
+        first = np.flatnonzero(np.diff(_bins(np.ones(len(x)), num_bins))) + 1  # where all values differ
         edges[alike, : len(first)] = _between(columns[alike][:, first - 1], columns[alike][:, first])
     for d in np.flatnonzero(~alike):
         values, mass = _values(columns[d], weight)
         if not len(values):
             continue
         own = _bins(mass, num_bins)
-        first = _first_of_bins(own)
+        first = np.flatnonzero(np.diff(own)) + 1  # the first value of each bin but the lowest
         edges[d, : len(first)] = _between(values[first - 1], values[first])
         point = (np.bincount(own)[own] == 1) & (mass > 1.0)
         points[d, own[point]] = values[point]
     return edges, points
-
-
-def _first_of_bins(own: Array) -> Array:
-    """The place of the first value of each bin but the lowest, from the bins of all values."""
-    return np.flatnonzero(np.diff(own)) + 1
 
 
 def _between(low: Array, high: Array) -> Array:
