@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -46,6 +47,7 @@ def declared_sizes(given: Any) -> int | tuple[int, ...]:
     return tuple(int(size) for size in sizes) if sizes.ndim else int(sizes)
 
 
+@lru_cache(maxsize=256)  # a row asks for them eleven times
 def starts_of(sizes: tuple[int, ...]) -> Array:
     """The start of each column in the table [0, S), and S at the end."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)

@@ -158,11 +158,9 @@ def _leave_out(
                             ratio = _log_ratio(starts[a, i, j], w, q[i, j] * (totals[a, d] + rows[own]))
                             logs[a, i, j] = log_share[a, d, i, j] + whole - ratio
                             top = max(top, logs[a, i, j])
-            below = of_own = 0.0
-            above[:] = 0.0
+            below, of_own, above[:] = 0.0, 0.0, 0.0
             for a in range(totals.shape[0]):
-                prior = 0.0
-                sums[:] = 0.0
+                prior, sums[:] = 0.0, 0.0
                 for i in range(g + 1):
                     for j in range(g, size):
                         if w == 1.0:
