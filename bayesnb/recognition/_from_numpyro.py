@@ -34,7 +34,7 @@ from bayesnb.recognition._observed_rows import (
 )
 from bayesnb.recognition._points import Points
 from bayesnb.recognition._priors import Setting, by_quadrature, conjugate_priors, known_or_hyper, own_prior
-from bayesnb.recognition._reading import DIRICHLET, Quadrature, Reading
+from bayesnb.recognition._reading import DIRICHLET, Reading
 from bayesnb.recognition._sampled_blocks import Left
 from bayesnb.recognition._user_program import (
     FROM_ZERO,
@@ -301,8 +301,9 @@ def _certificate(
         latent = "; the latents of missing cells are integrated out" * matches.points.observed[block.site].latent_cells
         sampled = matches.hyper or not own.isdisjoint(map(block.canonical, block.params))
         law, how = type(family).__name__, "sampled" if sampled else "conjugate"
-        if isinstance(block.reading, Quadrature):
-            law = repr(family) if block.integrated else f"{law}({block.reading.kind.__name__})"
+        reading: Any = block.reading
+        if reading.unknown:
+            law = repr(family) if block.integrated else f"{law}({reading.kind.__name__})"
         if block.sampled:
             how = f"sampled, from sums that are off by {errors[block.name]:.0e} nats at most in the example rows"
         elif block.name in errors:

@@ -12,7 +12,7 @@ import numpy as np
 from bayesnb.core.families._base import Family
 from bayesnb.recognition._class_parameters import same
 from bayesnb.recognition._points import Observed, Points
-from bayesnb.recognition._reading import Quadrature, Reading
+from bayesnb.recognition._reading import Reading
 from bayesnb.recognition._user_program import NotNaiveBayes
 
 
@@ -58,7 +58,7 @@ class Block:
     @property
     def integrated(self) -> bool:
         """Whether its answers are integrals by quadrature."""
-        return type(self.reading) is Quadrature
+        return self.reading.integrates
 
     @property
     def num_columns(self) -> int:
@@ -120,13 +120,13 @@ def _block(
         raise NotNaiveBayes(f"site {site!r} has cells of shape {shape} in each row: one vector a row is expected")
     reading, tables = cells.reading.simplify(tables)
     if by_quadrature:
-        if reading.plain is None:
+        other = reading.integrated()
+        if other is None:
             raise NotNaiveBayes(f"site {site!r} is a {reading.family.__name__}, which is not integrated numerically")
-        reading, tables = Quadrature(reading.plain), {s: np.asarray(v) for s, v in reading.arguments(tables).items()}
+        reading, tables = other, {s: np.asarray(v) for s, v in reading.arguments(tables).items()}
     reading, fixed = _with_known(reading, tables, site)
     known = {short: values.reshape(num_classes, *_columns(reading, short, shape)) for short, values in fixed.items()}
-    if isinstance(reading, Quadrature) and not by_quadrature:
-        reading = reading.conjugate(known)
+    reading = reading if by_quadrature else reading.conjugate(known)
     for short, values in tables.items():
         if short in known:
             continue

@@ -12,6 +12,7 @@ import numpy as np
 import numpyro.distributions as dist
 
 from bayesnb.core.families._base import Family
+from bayesnb.recognition._mapped_readings import OfMapped, unmapped
 from bayesnb.recognition._reading import Quadrature, Reading, names_of_likelihoods, reading_of
 from bayesnb.recognition._user_program import (
     FROM_ZERO,
@@ -187,7 +188,9 @@ def _require_terms(name: str, site: dict[str, Any], size: int) -> None:
 def read_cells(name: str, site: dict[str, Any]) -> Observed:
     """How an observed site is read, and its parameters by cell."""
     fn, value = base_of(site["fn"]), site["value"]
-    readings = [*map(reading_of, Family.known.values()), Quadrature(type(fn))]
+    base, transform = unmapped(fn)
+    readings: list[Any] = [*map(reading_of, Family.known.values()), Quadrature(type(base))]
+    readings = [OfMapped(reading, transform) for reading in readings] if transform else readings
     try:
         found = [(reading, params) for reading in readings if (params := reading.params(fn)) is not None]
     except jax.errors.TracerBoolConversionError as error:  # of a trace, or of a bound that latents have

@@ -187,9 +187,8 @@ def by_quadrature(block: Block, matches: Matches, latents: Mapping[str, Latent])
                 "has an edge: give a prior of the whole support"
             )
         arguments[short] = own_prior(fed, latents, matches.priors, block.site)
-    reading: Any = block.reading
     try:
-        return reading.family(reading.kind, **arguments)
+        return block.reading.make(arguments)
     except ValueError as error:
         raise NotNaiveBayes(f"site {block.site!r} is observed, and cannot be integrated: {error}") from error
 

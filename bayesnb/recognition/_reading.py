@@ -44,6 +44,18 @@ class Reading:
     plain: Any = None
     """The likelihood as NumPyro's distribution with arguments of its own, if ``nb.Likelihood`` integrates over them."""
 
+    unknown, integrates = False, False
+    """Whether no family has this likelihood by name, and whether its answers are integrals by quadrature."""
+
+    def integrated(self) -> Reading | None:
+        """That of ``nb.Likelihood`` with the same likelihood and its ``arguments``; None if there is none."""
+        return None if self.plain is None else Quadrature(self.plain)
+
+    def conjugate(self, known: dict[str, Any]) -> Reading:
+        """That of a family with a conjugate prior, if these arguments are known; by default itself."""
+        del known
+        return self
+
     def make(self, given: dict[str, Any]) -> Family:
         """The family with these hyperparameters, and what else it is made of."""
         found: Family = self.family(**given)
@@ -101,6 +113,8 @@ def names_of_likelihoods() -> str:
 class Quadrature(Reading):
     """Any distribution of NumPyro, each of whose arguments has a prior of its own, or is a number."""
 
+    unknown, integrates = True, True
+
     def __init__(self, kind: Any) -> None:
         super().__init__(Family.known["Likelihood"])
         self.kind = self.plain = kind
@@ -121,12 +135,15 @@ class Quadrature(Reading):
         return self
 
     def conjugate(self, known: dict[str, Any]) -> Reading:
-        """That of ``OneRate``, if one argument is unknown and has a conjugate prior; else itself."""
         try:
             numbers = {short: float(np.unique(values).item()) for short, values in known.items()}
             return _OneRate(self.kind, Family.known["OneRate"](self.kind, **numbers))
         except ValueError:  # several numbers, or another form
             return self
+
+    def make(self, given: dict[str, Any]) -> Family:
+        found: Family = self.family(self.kind, **given)
+        return found
 
     def prior_terms(self, site: str, params: Params) -> tuple[Array, ...]:
         del site, params  # none is conjugate
@@ -135,6 +152,8 @@ class Quadrature(Reading):
 
 class _OneRate(Quadrature):
     """Log density linear in log theta and theta^power, or in log theta and log(1 - theta)."""
+
+    integrates = False
 
     def __init__(self, kind: Any, law: Any) -> None:
         super().__init__(kind)
@@ -150,7 +169,7 @@ class _OneRate(Quadrature):
     def prior_of(self, site: str, coefficients: Array) -> tuple[dict[str, Array], Array]:
         del site
         power = self.law.power
-        a, b = coefficients + 1.0 if power is None else (((coefficients[0] + 1.0) / power), -coefficients[1])
+        a, b = coefficients + 1.0 if power is None else ((coefficients[0] + 1.0) / power, -coefficients[1])
         return {"a": a, "b": b}, (a > 0) & (b > 0)
 
 

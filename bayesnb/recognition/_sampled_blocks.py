@@ -22,7 +22,6 @@ from bayesnb.compute.arrays._placement import Array, allow_promotion
 from bayesnb.recognition._class_parameters import Labels, same
 from bayesnb.recognition._observed_blocks import Block
 from bayesnb.recognition._points import Points, read_cells
-from bayesnb.recognition._reading import Quadrature
 from bayesnb.recognition._user_program import NotNaiveBayes, given, join_missing_cells, value_inside
 
 
@@ -37,11 +36,8 @@ class Left:
         """Whether this site is in a new group with an unknown likelihood and all others of one number, now left."""
         group: set[str] = next((one for one in self.groups if site in one), set())
         own = [block for block in blocks if block.site in group]
-        unknown = (
-            any(isinstance(block.reading, Quadrature) for block in own)
-            and not {self.labels.program.label, *self.sites} & group
-        )
-        if not unknown or any(block.reading.plain is None for block in own):
+        taken = {self.labels.program.label, *self.sites} & group
+        if taken or not any(b.reading.unknown for b in own) or any(b.reading.integrated() is None for b in own):
             return False
         self.sites |= group
         return True

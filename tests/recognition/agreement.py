@@ -37,6 +37,9 @@ def assert_same_model(model: nb.NaiveBayes, case: Case) -> None:
 
 def _assert_same_family(ours: nb.Family, wanted: nb.Family, *, of_types: bool) -> None:
     assert type(ours) is type(wanted)
+    if isinstance(wanted, nb.Transformed):
+        assert ours.transform == wanted.transform
+        ours, wanted = ours.parts[0], wanted.parts[0]
     for field in () if of_types else fields_of(wanted):
         _assert_same(getattr(ours, field.name), getattr(wanted, field.name), f"{type(wanted).__name__}.{field.name}")
 

@@ -161,7 +161,7 @@ def test_the_program_of_a_hierarchical_model_is_that_model():
 
 SAME = [
     pytest.param(*one, id=f"{one[0]} {i}", marks=[pytest.mark.slow] if i else [])
-    for i, one in enumerate(written_programs.SAME)
+    for i, one in enumerate(written_programs.SAME + written_programs.OTHERS)
     if one[0] != "histogram"
 ]
 

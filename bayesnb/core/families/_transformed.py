@@ -138,6 +138,15 @@ class LogitNormal(Transformed):
         super().__init__(Normal(**hyperparameters), "logit")
 
 
+def transformed(family: Family, transform: str) -> Transformed:
+    """``Transformed(family, transform)``; of a Normal by its name."""
+    found = Transformed(family, transform)
+    if type(family) is Normal:
+        found = object.__new__({"log": LogNormal, "logit": LogitNormal}[transform])
+        found.__dict__.update(parts=(family,), transform=transform)
+    return found
+
+
 def require_single(owner: str, family: Any) -> None:
     """ValueError for anything but a family whose columns are features and whose cells are single numbers."""
     if not isinstance(family, Family):

@@ -148,5 +148,12 @@ def _(family: Any, site: str, powers: tuple[float, ...]) -> Any:
 tilt.register(
     Likelihood, lambda family, site, powers: family._replace(tilts=(*family.tilts, (site, tuple(map(float, powers)))))
 )
+
+
+@tilt.register(Mapped)
+def _(family: Any, site: str, powers: tuple[float, ...]) -> Any:
+    return family._replace(parts=(tilt(family.first, site, powers), *family.parts[1:]))
+
+
 tilt.register(OneRate, lambda family, _site, powers: family.tilt(powers))
 tilt.register(Poisson, lambda family, _site, powers: family._replace(shape=family.shape + powers[0]))

@@ -6,6 +6,7 @@ from tests.recognition.programs import categorical as categorical
 from tests.recognition.programs import counts as counts
 from tests.recognition.programs import known_variance as known_variance
 from tests.recognition.programs import labels as labels
+from tests.recognition.programs import mapped as mapped
 from tests.recognition.programs import multivariate as multivariate
 from tests.recognition.programs import normal as normal
 from tests.recognition.programs import not_accepted as not_accepted
