@@ -22,7 +22,7 @@ from bayesnb.compute.primitives.sums import ClassSums
 from bayesnb.core.families._base import Hyperparameter, Params
 from bayesnb.core.families._hyperparameters import plates
 from bayesnb.core.families._likelihood import OfNumPyro
-from bayesnb.core.families.parts._conjugate_form import LARGEST, Power, largest_of, power_of, split
+from bayesnb.core.families.parts._conjugate_form import LARGEST, Power, common_count, largest_of, power_of, split
 from bayesnb.core.families.parts._densities import Density, read_arguments
 from bayesnb.core.families.parts._statistics import Statistics
 
@@ -179,6 +179,11 @@ class OneRate(OfNumPyro):
 
     def log_predictive_terms(self, x: Array) -> Array:
         c, t, log_h = (part[:, None] for part in self.split(x))
+        count = None if self.power is None else common_count(self.density, self.power)
+        if count is not None:  # log-gammas of a table, not of each cell
+            a, b, missing = self.a[None], self.b[None], jnp.isnan(jnp.asarray(x))[:, None]
+            ratio = stable.log_gamma_ratio(a, jnp.full_like(a, count), b)
+            return log_h + jnp.where(missing, 0.0, ratio - (a + count) * jnp.log1p(t / b))
         return log_h + jax.tree.map(lambda table: table[None], self).log_change(c, t)
 
     def log_partition(self) -> Array:

@@ -72,6 +72,13 @@ def _has_form(density: Density, power: Power) -> bool:
     return bool((off < 1e-9 * (1.0 + abs(found))).all())
 
 
+@lru_cache(maxsize=256)
+def common_count(density: Density, power: Power) -> float | None:
+    """c, if it is the same for all cells, as of waiting times and measurements."""
+    c = interpret(split, _some_cells(density)[:, None], density=density, power=power)[0]
+    return round(float(c[0, 0]), 9) if np.ptp(c) < 1e-9 else None
+
+
 def _terms(g: np.ndarray[Any, Any], power: Power) -> np.ndarray[Any, Any]:
     """What c, t and log h multiply, [G, 3]."""
     return np.stack([np.log(g), np.log1p(-g) if power is None else -g, np.ones_like(g)], axis=-1)

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from scipy.special import gammaln
 
 from bayesnb.compute.arrays._compute import interpret
-from bayesnb.core.families.parts._conjugate_form import power_of, split
+from bayesnb.core.families.parts._conjugate_form import common_count, power_of, split
 from bayesnb.core.families.parts._densities import Density
 
 COUNTS = np.array([[0.0, 1.0, 5.0, 1e3, np.nan]])
@@ -33,6 +33,11 @@ def test_cells_are_split(density, x, c, t, log_h):
     middle = np.float32(x[:, 1:3])
     on_device = jax.jit(lambda x: split(x, density, power_of(density)))(middle)
     assert_allclose(on_device[0], np.broadcast_to(c, x.shape)[:, 1:3], rtol=1e-5)
+
+
+def test_some_have_one_count_for_all_cells():
+    densities = Density("Exponential", ()), Density("Gamma", (("concentration", 2.5),)), Density("Poisson", ())
+    assert [common_count(density, 1.0) for density in densities] == [1.0, 2.5, None]
 
 
 def test_forty_values_decide():
