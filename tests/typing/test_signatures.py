@@ -23,6 +23,7 @@ REASONS = {
     "load(return)": "the file decides",
     "to_arviz(return)": "ArviZ has no types, and its versions return different classes",
     "NaiveBayes.certificate": "its class is in a layer above",
+    "NaiveBayes.program_prior": "its class is in a layer above",
     "ModelStatistics.blocks": "of each family its own",
     "ModelStatistics.__init__(blocks)": "of each family its own",
     "ForestStatistics.__init__(blocks)": "of each family its own",

@@ -44,7 +44,7 @@ def test_the_main_job_from_a_file(place):
     assert result.exit_code == 0, result.output
     assert "No --target is given, so the last column, 'label', is the target" in result.stdout
     assert "Written to bayesnb-report/good" in result.stdout
-    assert re.fullmatch(r"Cells to run: 12\n\d+ s: 12 of 12 cells have run\n", result.stderr)
+    assert re.fullmatch(r"Cells to run: 12\nThe first split, .*\n\d+ s: 12 of 12 cells have run\n", result.stderr)
     out = place / "bayesnb-report" / "good"
     assert sorted(path.name for path in out.iterdir()) == FILES
     assert len(results(out)) == 2 * 2 * 3
@@ -137,7 +137,7 @@ def test_faults_of_the_data_are_warned_about_and_survived(place):
     result = run("holes.csv", "--sizes", "20", "--repeats", "1", "--no-nuts")
     assert result.exit_code == 0, result.output
     assert result.stderr.startswith("warning: column 'void' has nothing in it and is left out\nCells to run: 3\n")
-    assert result.stderr.count("\n") == 3
+    assert result.stderr.count("\n") == 4
     assert "Rows left out because 'label' is missing: 1" in result.stdout
 
 

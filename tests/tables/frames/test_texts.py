@@ -186,7 +186,7 @@ def test_no_object_for_each_cell(library):
 def test_half_a_character_is_refused():
     frame = pd.DataFrame({"c": pd.Series(["a\ud800", "b"] * 5, dtype=object)})
     with pytest.raises(
-        ValueError, match=r"^column 'c' holds text with '\\ud800', which is half of a character: write it"
+        ValueError, match=r"^row 0: column 'c' holds text with '\\ud800', which is half of a character: write it"
     ):
         nb.NaiveBayesClassifier().fit(frame, [0, 1] * 5)
 
