@@ -381,7 +381,7 @@ def test_from_a_shell(place):
         capture_output=True, text=True, encoding="utf-8",
     )  # fmt: skip
     assert done.returncode == 0
-    assert all(re.match(r"Cells to run: 10|\d+ s: ", line) for line in done.stderr.splitlines())
+    assert all(re.match(r"Cells to run: 10|The first split, |\d+ s: ", line) for line in done.stderr.splitlines())
     assert max(map(len, done.stdout.splitlines())) <= 80
     out = place / "bayesnb-report" / "good"
     assert sorted(path.name for path in out.iterdir()) == FILES

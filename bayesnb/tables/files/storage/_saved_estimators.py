@@ -91,8 +91,10 @@ def _check_estimator(estimator: NaiveBayesClassifier) -> Any:
         raise ValueError("the schema and fit_ must both have one block, or both several")
     if statistics.classes not in (None, tuple(labels)):
         raise ValueError(f"statistics_ are of the classes {list(statistics.classes)}, classes_ are {labels}")
-    if fit.model.num_classes != len(labels):
-        raise ValueError(f"classes_ has {len(labels)} labels, fit_ has {fit.model.num_classes} classes")
+    no_rows = {block: np.zeros((0, len(columns))) for block, columns in schema.names_by_block.items()}
+    num_classes = fit.predict_proba(no_rows["x"] if fit.model.single else no_rows).shape[1]
+    if num_classes != len(labels):
+        raise ValueError(f"classes_ has {len(labels)} labels, fit_ has {num_classes} classes")
     return estimator
 
 
