@@ -39,6 +39,16 @@ def show(browser: Any, url: str) -> None:
     )
 
 
+def beyond_window(browser: Any) -> list[str]:
+    """What of the page reaches beyond the window, and does not scroll."""
+    found: list[str] = browser.execute_script(
+        "return [...document.querySelectorAll('main *, header *')]"
+        ".filter(e => !e.parentElement.closest('.scroll') && e.getBoundingClientRect().right > window.innerWidth + 1)"
+        ".map(e => e.outerHTML.slice(0, 80))"
+    )
+    return found
+
+
 def violations(browser: Any) -> list[str]:
     """What axe-core finds wrong with the page: the rule, what it wants, and the first element."""
     import axe_core_python

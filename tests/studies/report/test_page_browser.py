@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.chromium import CHROMIUM, DRIVER, open_browser, show, violations
+from tests.chromium import CHROMIUM, DRIVER, beyond_window, open_browser, show, violations
 from tests.studies.report.pages import NAMES
 
 pytestmark = pytest.mark.slow
@@ -138,12 +138,7 @@ def test_the_page_fits_its_window(browser, page, width):
     unfold(browser, page)
     assert browser.execute_script("return window.innerWidth") == width
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    beyond = browser.execute_script(
-        "return [...document.querySelectorAll('main *, header *')]"
-        ".filter(e => !e.parentElement.closest('.scroll') && e.getBoundingClientRect().right > window.innerWidth + 1)"
-        ".map(e => e.outerHTML.slice(0, 80))"
-    )
-    assert beyond == []
+    assert beyond_window(browser) == []
     cut = browser.execute_script(  # what is wider than its box scrolls
         "return [...document.querySelectorAll('main *, header *')].filter(e => e.scrollWidth > e.clientWidth + 1"
         " && e.clientWidth > 0 && getComputedStyle(e).display != 'inline' && getComputedStyle(e).overflowX != 'auto')"

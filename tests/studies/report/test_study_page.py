@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb.studies.report._study_page import write_study
-from tests.chromium import CHROMIUM, DRIVER, open_browser, show, violations
+from tests.chromium import CHROMIUM, DRIVER, beyond_window, open_browser, show, violations
 from tests.studies.report.pages import SCRIPT, Document
 
 LARGEST = {"a & b": 32, "c": 16}
@@ -186,12 +186,7 @@ def test_the_page_fits_a_phone_in_light_and_dark_and_nothing_goes_wrong(written,
     show(browser, (written[0] / "report.html").as_uri())
     browser.execute_script("for (const part of document.querySelectorAll('details')) part.open = true")
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    beyond = browser.execute_script(
-        "return [...document.querySelectorAll('main *, header *')]"
-        ".filter(e => !e.parentElement.closest('.scroll') && e.getBoundingClientRect().right > window.innerWidth + 1)"
-        ".map(e => e.outerHTML.slice(0, 80))"
-    )
-    assert beyond == []
+    assert beyond_window(browser) == []
     caption = "return document.querySelector('#scores caption').getBoundingClientRect().right"
     assert browser.execute_script("return [...document.images].every(i => i.complete && i.naturalWidth > 50)")
     assert browser.execute_script(caption) <= browser.execute_script(
