@@ -72,7 +72,7 @@ def score_table(
     ranks = scores.rank(axis=1, ascending=ascending, na_option="bottom").mean().map("{:.2f}".format)
     splits, how = sorted({len(study.splits(name)) for name in scores.index}), ", ".join(dict.fromkeys(estimators))
     note = (
-        f"Mean {heading_of(study, metric)} of {' or '.join(map(str, splits))} splits ± half of its 95 % interval; n "
+        f"Mean {heading_of(study, metric)} of {' or '.join(map(str, splits))} splits ± the margin of error (95 %); n "
         f"training rows. Bold: the best; *: more probably within {rope:g} of the best than not ({how or 'no other'})."
     )
     note += f" Without a value: {listing(lacking)}." if lacking else ""
