@@ -6,6 +6,7 @@ Compile time against the number of classes, and against the number of rows, have
 import argparse
 import math
 import platform
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -79,7 +80,7 @@ def _calls(job: Callable[[], object]) -> int:
 
 
 def compare(quick: bool, only: str, rounds: int) -> pd.DataFrame:
-    """A row for each workload whose name holds ``only``; times in milliseconds."""
+    """A row for each workload whose name matches ``only``; times in milliseconds."""
     every = [w for contest in contests(quick) for w in contest.workloads()]
     every += [
         *speed.workloads(quick),
@@ -93,7 +94,7 @@ def compare(quick: bool, only: str, rounds: int) -> pd.DataFrame:
         *streams.workloads(quick),
     ]
     rows = []
-    for workload in track([w for w in every if only in w.name], console=Console(stderr=True), transient=True):
+    for workload in track([w for w in every if re.search(only, w.name)], console=Console(stderr=True), transient=True):
         jobs = workload.prepare()
         rival, ours, cold = measure(jobs, min(rounds, workload.most_rounds or rounds))
         rows.append(
@@ -122,6 +123,13 @@ def table_of(figures: pd.DataFrame) -> Table:
     return table
 
 
+def markdown(figures: pd.DataFrame) -> str:
+    """The figures as a table of a page."""
+    sides = ("---:" if figures[name].dtype == float else "---" for name in figures)
+    rows = (map(_text, row) for row in figures.itertuples(index=False))
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (figures.columns, sides, *rows))
+
+
 def _text(cell: str | float) -> str:
     if isinstance(cell, str):
         return cell
@@ -132,9 +140,9 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
-    parser.add_argument("--only", default="", help="workloads whose name holds this text")
+    parser.add_argument("--only", default="", help="workloads whose name matches this regular expression")
     parser.add_argument("--rounds", type=int, default=7, help="rounds a workload; the median counts")
-    parser.add_argument("--out", type=Path, metavar="OUT.csv", help="write the figures there too")
+    parser.add_argument("--out", type=Path, metavar="OUT", help="write the figures there too, CSV or (.md) Markdown")
     parser.add_argument("--scaling", type=Path, metavar="OUT.png", help="time ours at growing sizes instead, and draw")
     parser.add_argument("--classes", action="store_true", help="time compilation at few and many classes instead")
     parser.add_argument("--row-counts", action="store_true", help="count compilations at many numbers of rows instead")
@@ -153,7 +161,8 @@ def main() -> None:
         figures = compare(options.quick, options.only, options.rounds)
         console.print(table_of(figures))
         if options.out:
-            figures.to_csv(options.out, index=False)
+            write = markdown if options.out.suffix == ".md" else pd.DataFrame.to_csv
+            options.out.write_text(write(figures), encoding="utf-8")
     versions = f"scikit-learn {sklearn.__version__}, scipy {scipy.__version__}, jax {jax.__version__}"
     machine = f"{platform.processor() or platform.machine()}, Python {platform.python_version()}"
     console.print(f"{machine}, {versions}, numpy {np.__version__}")
