@@ -33,7 +33,7 @@ WINGS = {
 
 LINES = {
     "studies": 7610, "tables": 10790, "inspection": 3290, "learned": 3780, "recognition": 2940, "core": 15370,
-    "compute": 5920,
+    "compute": 5930,
 }  # fmt: skip
 """The most lines of each wing."""
 

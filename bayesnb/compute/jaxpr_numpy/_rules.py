@@ -6,6 +6,7 @@ numbers: as easy as 1, 2, 3 (2011), for Threefry and for numpy's Philox.
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from scipy import special
 
 from bayesnb.compute.jaxpr_numpy import _shapes as shapes
-from bayesnb.compute.jaxpr_numpy._equation import Array, Function, Rule, bind, dtype_of, halves, join
+from bayesnb.compute.jaxpr_numpy._equation import Array, Function, Rule, bind, dtype_of, halves, join, shape_of
 
 
 def _always(function: Function) -> Function:
@@ -132,13 +133,19 @@ def _dot_general(equation: Any) -> Function:
     if not left_batch:
         axes = [int(axis) for axis in left], [int(axis) for axis in right]
         return lambda a, b: np.tensordot(a, b, axes)
-    sizes = [len(variable.aval.shape) for variable in equation.invars]
-    of_left, of_right = list(range(sizes[0])), list(range(sizes[0], sum(sizes)))
-    for one, other in zip([*left, *left_batch], [*right, *right_batch], strict=True):
-        of_right[other] = int(one)
-    free = [i for i in of_left if i not in (*left, *left_batch)], [i for i in of_right if i >= sizes[0]]
-    out = [*(int(axis) for axis in left_batch), *free[0], *free[1]]
-    return lambda a, b: np.einsum(a, of_left, b, of_right, out)
+    sizes = [variable.aval.shape for variable in equation.invars]
+    rows = [axis for axis in range(len(sizes[0])) if axis not in (*left, *left_batch)]
+    columns = [axis for axis in range(len(sizes[1])) if axis not in (*right, *right_batch)]
+    of_left, of_right = (*left_batch, *rows, *left), (*right_batch, *right, *columns)
+    batch = [sizes[0][axis] for axis in left_batch]
+    num_rows, num_summed = (math.prod(sizes[0][axis] for axis in axes) for axes in (rows, left))
+    num_columns = math.prod(sizes[1][axis] for axis in columns)
+
+    def multiply(a: Array, b: Array) -> Array:  # numpy's einsum leaves BLAS aside where there is a batch
+        a = a.transpose(of_left).reshape(*batch, num_rows, num_summed)
+        return (a @ b.transpose(of_right).reshape(*batch, num_summed, num_columns)).reshape(shape_of(equation))
+
+    return multiply
 
 
 def _cholesky(equation: Any) -> Function:

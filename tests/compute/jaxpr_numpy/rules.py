@@ -159,8 +159,11 @@ def matrices(rng: np.random.Generator, dtype: Any) -> tuple[Any, ...]:
 
 def products(x: Any, y: Any) -> Any:
     """Products, with batches and without."""
-    dot = lax.dot_general
+    dot, tables = lax.dot_general, x[:, :, None] * y[:, None, :]
     return (
+        dot(tables, y, (((2,), (1,)), ((0,), (0,)))),
+        dot(tables, tables, (((0,), (0,)), ((2,), (1,)))),
+        dot(y, tables, (((), ()), ((0, 1), (0, 2)))),
         dot(x, y, (((1,), (1,)), ((), ()))),
         dot(x, y, (((1,), (1,)), ((0,), (0,)))),
         dot(x, y, (((0, 1), (0, 1)), ((), ()))),
