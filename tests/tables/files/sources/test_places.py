@@ -101,7 +101,7 @@ def test_a_wrong_column_is_refused_in_the_words_of_those_who_read_the_file(tmp_p
         (ROWS.replace("kind", "k\xfcnd").encode("latin-1"), "is not UTF-8 text"),
         (ROWS.replace("kind", "size").encode(), "more than one column named 'size'"),
         (b"PK\x03\x04" + bytes(40), "an Excel workbook"),
-        (gzip.compress(ROWS.encode()), "compressed by gzip"),
+        (gzip.compress(ROWS.encode(), mtime=0), "compressed by gzip"),  # the bytes name the test: no time in them
     ],
 )
 def test_another_fault_of_a_file_is_left_to_those_who_read_it(tmp_path, content, words):
