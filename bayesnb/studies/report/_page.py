@@ -25,8 +25,8 @@ from bayesnb.studies.plots._curves import confidence_shares, learning_curve, rel
 from bayesnb.studies.plots._features import dependence
 from bayesnb.studies.plots._style import COLOURS, STYLES, name_lines
 from bayesnb.studies.report._comparison import Comparison, numbers_of, rank
+from bayesnb.studies.report._glossary import anchor, linked, read_words
 from bayesnb.studies.report._summary import Findings, Summary, capitalise, number, plural, tenths, with_error
-from bayesnb.studies.report._words import anchor, linked, read_words
 from bayesnb.tables.files.sources._csv import line
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from bayesnb.studies.comparison._differences import ALL_SETS, LARGEST
 from bayesnb.studies.comparison._metrics import STUDY_METRICS
 from bayesnb.studies.comparison._standings import KEYS, SURE, standings
 from bayesnb.studies.plots._studies import draw_curve, draw_curves, draw_differences, draw_forest, draw_keys, num_pages
+from bayesnb.studies.report._glossary import read_words
 from bayesnb.studies.report._page import PAGE_DPI, embed, png, templates
 from bayesnb.studies.report._score_table import heading_of
 from bayesnb.studies.report._study import Experiment
 from bayesnb.studies.report._study_headline import headline
-from bayesnb.studies.report._words import read_words
 
 
 def write_study(study: Experiment, folder: Path, reference: str = "best", rope: float = 0.01) -> list[str]:

@@ -15,9 +15,9 @@ from bayesnb.inspection._dependence import Dependence
 from bayesnb.studies.comparison._methods import PRIOR_MEANINGS
 from bayesnb.studies.comparison._metrics import METRICS
 from bayesnb.studies.report._console import print_results
+from bayesnb.studies.report._glossary import anchor, read_words
 from bayesnb.studies.report._page import PAGE_DPI, dependence_figure, draw_figures, png, render_page
 from bayesnb.studies.report._summary import summarise
-from bayesnb.studies.report._words import anchor, read_words
 from bayesnb.tables.files._description import make_table
 from bayesnb.tables.files.sources._paths import of_frame
 from tests.comparisons import CHECK

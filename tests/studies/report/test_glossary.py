@@ -2,7 +2,7 @@
 
 import re
 
-from bayesnb.studies.report._words import anchor, linked, read_words
+from bayesnb.studies.report._glossary import anchor, linked, read_words
 from tests.conftest import DOCS
 
 
