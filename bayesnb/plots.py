@@ -2,13 +2,13 @@
 
 All plots are readable in greyscale and by colour-blind people: the colours are those of Okabe and Ito, and markers,
 lines or hatches repeat the information. Every number shown is also available from the library; each method of a
-comparison has its line in ``STYLES`` and its bars in ``HATCHES``, and ``DODGE`` moves methods apart.
+comparison has its line in ``STYLES`` and its bars in ``HATCHES``.
 
 Example:
     >>> from matplotlib.figure import Figure
     >>> import bayesnb as nb
     >>> ax = Figure().subplots()
-    >>> (line,) = ax.plot([20 * nb.plots.DODGE, 100 * nb.plots.DODGE], [0.7, 0.4], **nb.plots.STYLES["full Bayes"])
+    >>> (line,) = ax.plot([20, 100], [0.7, 0.4], **nb.plots.STYLES["full Bayes"])
     >>> (bar,) = ax.bar([1], [0.7], hatch=nb.plots.HATCHES["full Bayes"])
     >>> line.get_color(), line.get_marker()
     ('#0072B2', 'o')
@@ -35,6 +35,5 @@ with _needed_by("bayesnb.plots", "studies"):
     from bayesnb.studies.plots._parameters import class_densities as class_densities
     from bayesnb.studies.plots._parameters import forest as forest
     from bayesnb.studies.plots._regions import decision_regions as decision_regions
-    from bayesnb.studies.plots._style import DODGE as DODGE
     from bayesnb.studies.plots._style import HATCHES as HATCHES
     from bayesnb.studies.plots._style import STYLES as STYLES

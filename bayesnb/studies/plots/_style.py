@@ -27,8 +27,6 @@ STYLES = {name: style.line for name, style in _DRAWN}
 """Colour, marker and line of each method in the plots of a comparison, in the order of drawing."""
 
 HATCHES = {name: style.hatch for name, style in _DRAWN}
-DODGE = 1.025
-"""The horizontal factor between methods, so that error bars do not overlap."""
 
 
 def class_colour(k: int) -> str:
