@@ -8,6 +8,7 @@ impossible features first, then the finite part.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from typing import NamedTuple
 
@@ -98,6 +99,16 @@ def _add(a: Array | None, b: Array | None) -> Array | None:
     if a is None or b is None:
         return b if a is None else a
     return a + b
+
+
+def joint(probs: Array, parts: Sequence[LogProb]) -> LogProb:
+    """log pi_k plus the parts. A class of probability zero ranks below any combination of impossible features."""
+    rows, impossible = LogProb.times(*parts), probs == 0
+    if on_host(probs) and not impossible.any():  # under jit, XLA would take seconds to fold a table of zeros
+        return rows.times(LogProb(np.log(probs)[None, :], None))
+    log_probs = either.log(either.where(impossible, 1.0, probs))
+    never = either.broadcast_to(NO_CLASS * impossible[None, :], rows.finite.shape)
+    return rows.times(LogProb(log_probs[None, :], never))
 
 
 def logsumexp(x: Array) -> Array:

@@ -30,6 +30,7 @@ from bayesnb.core.families import Mapped, MultivariateNormal
 from bayesnb.core.families.priors._normal_inverse_gamma import NormalStatistics
 from bayesnb.core.model._declarations import check_model_float32
 from bayesnb.core.model._naive_bayes import NaiveBayes, Sites
+from bayesnb.core.model._spelling import refuse_sampled
 from bayesnb.core.results._classifier import PointEstimate, Posterior
 from bayesnb.core.rows import _arguments as arguments
 from bayesnb.core.rows._checks import match_statistics
@@ -158,8 +159,7 @@ def require_fit(fit: Any, *allowed: Callable[..., Any], advice: str = "") -> Non
 def conjugate(model: NaiveBayes) -> NaiveBayes:
     """The model itself. ValueError unless it is one, without priors that need MCMC."""
     arguments.check_model(model)
-    if model.sampled:
-        raise ValueError(f"{model.spelling.refusal}, so there is no closed form: use fit_nuts")  # type: ignore[union-attr]
+    refuse_sampled(model.spelling, ", so there is no closed form: use fit_nuts")
     if model.priors:
         spelled = () if model.spelling is None else model.spelling.sites
         sites = [site.name for site in spelled if site.sources & model.priors.keys()] or [*model.priors]

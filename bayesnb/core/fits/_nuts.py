@@ -31,6 +31,7 @@ from bayesnb.core.fits._closed_form import gather
 from bayesnb.core.fits._em import SplitRows, has_unlabelled, refuse_discrete, separate
 from bayesnb.core.model._declarations import fill_hyperpriors, hyperpriors, initial_params, sample_hyperparameters
 from bayesnb.core.model._naive_bayes import NaiveBayes, Sites
+from bayesnb.core.model._spelling import require_program
 from bayesnb.core.results._combine import average_draws
 from bayesnb.core.results._draws import Draws
 from bayesnb.core.results._evidence import evidence
@@ -105,7 +106,7 @@ def fit_nuts(
         "num_samples) for independent draws, or columns that are 'normal', or 'categorical' in place of 'ordered'",
     )
     X = None if X is None else model.by_block(X)
-    model.require_program()
+    require_program(model)
     spelling, model = model.spelling, model.with_sites(None)
     settings: dict[str, Any] = {"num_samples": num_samples, "num_warmup": num_warmup, "num_chains": num_chains}
     settings["progress_bar"] = progress_bar

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import reduce
 from typing import Any, Self
 
 import jax
@@ -12,12 +11,11 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
-from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays._compute import compute
-from bayesnb.compute.arrays._placement import as_array, namespace, on_host, short_repr
+from bayesnb.compute.arrays._placement import as_array, on_host, short_repr
 from bayesnb.compute.arrays._typing import Array, ArrayLike, LabelsLike, ObservedRows, Rows
 from bayesnb.compute.numerics import _dirichlet as dirichlet
-from bayesnb.compute.numerics._log_prob import NO_CLASS, LogProb
+from bayesnb.compute.numerics._log_prob import joint
 from bayesnb.compute.primitives.products._linear_scores import Score, Scoring
 from bayesnb.core.families._base import Family, Hyperparameter
 from bayesnb.core.families._views import shares, start_powers
@@ -33,7 +31,7 @@ from bayesnb.core.model._declarations import (
     own_priors,
 )
 from bayesnb.core.model._generative_program import run
-from bayesnb.core.model._spelling import Spelling, sample_sites
+from bayesnb.core.model._spelling import Spelling, refuse_sampled, require_program, sample_sites
 from bayesnb.core.rows import _arguments as arguments
 from bayesnb.core.rows._checks import match_statistics
 from bayesnb.core.rows._sufficient_statistics import ModelStatistics, pooled_statistics
@@ -135,13 +133,6 @@ class NaiveBayes(Scoring):
     def sampled(self) -> tuple[str, ...]:
         """The blocks whose parameters have the prior of a program, which ``fit_nuts`` alone knows."""
         return () if self.spelling is None else self.spelling.sampled
-
-    def require_program(self) -> None:
-        """ValueError if parameters have the prior of a program that is not here."""
-        if self.sampled and self.program_prior is None:
-            raise ValueError(
-                f"{self.spelling.refusal}, but those of a program, which no file holds: recognise it again"  # type: ignore[union-attr]
-            )
 
     @property
     def centred(self) -> bool:
@@ -257,8 +248,7 @@ class NaiveBayes(Scoring):
 
     def mle(self, statistics: ModelStatistics) -> Sites:
         """The maximiser of the likelihood; a class without rows has probability 0."""
-        if self.sampled:
-            raise ValueError(f"{self.spelling.refusal}: use fit_nuts")  # type: ignore[union-attr]
+        refuse_sampled(self.spelling, ": use fit_nuts")
         fixed = self.class_probs
         probs = dirichlet.dirichlet_mle(statistics.class_counts[None])[0] if fixed is None else jnp.asarray(fixed)
         return self._collect(probs, {b: f.mle(statistics.blocks[b]) for b, f in self.families.items()})
@@ -326,7 +316,7 @@ class NaiveBayes(Scoring):
 
     def params(self) -> Sites:
         """Sample every parameter, inside a NumPyro program, and return them by site."""
-        self.require_program()
+        require_program(self)
         found = self.program_prior() if self.program_prior else {}
         rest = self._replace(families={b: f for b, f in self.families.items() if f"{b}_{f.sites[0]}" not in found})
         return (rest._sample() if self.spelling is None else sample_sites(rest.with_sites(None), self.spelling)) | found
@@ -360,22 +350,17 @@ class NaiveBayes(Scoring):
     def tree_flatten(self) -> tuple[list[Any], tuple[Any, ...]]:
         """Children, and the static rest; the order of blocks is part of it."""
         children = [*self.families.values(), self.class_concentration, self.class_probs, self.priors]
-        sizes = tuple(self.columns.values())
-        return children, (
-            tuple(self.families), self.single, self.num_classes, sizes, self.spelling, self.program_prior,
-        )  # fmt: skip
+        columns = tuple(self.columns.items())
+        return children, (columns, self.single, self.num_classes, self.spelling, self.program_prior)
 
     @classmethod
     def tree_unflatten(cls, aux: tuple[Any, ...], children: list[Any]) -> Self:
         """The model from its parts, without checks, as leaves may be tracers or placeholders."""
-        names, single, num_classes, columns, spelling, program_prior = aux
-        *families, class_concentration, class_probs, priors = children
         model = object.__new__(cls)
-        model.families = dict(zip(names, families, strict=True))
-        model.single, model.num_classes, model.spelling = single, num_classes, spelling
-        model.program_prior = program_prior
-        model.class_concentration, model.class_probs = class_concentration, class_probs
-        model.priors, model.columns = priors, dict(zip(names, columns, strict=True))
+        columns, model.single, model.num_classes, model.spelling, model.program_prior = aux
+        *families, model.class_concentration, model.class_probs, model.priors = children
+        model.columns = dict(columns)
+        model.families = dict(zip(model.columns, families, strict=True))
         return model
 
     def __repr__(self) -> str:
@@ -402,16 +387,6 @@ def _resolve(model: NaiveBayes, statistics: ModelStatistics) -> NaiveBayes:
         num_classes=num_classes,
         columns={b: f.num_columns for b, f in families.items()},
     )
-
-
-def joint(probs: Array, parts: list[LogProb]) -> LogProb:
-    """log pi_k plus the blocks. A class of probability zero ranks below any combination of impossible features."""
-    rows, impossible = reduce(LogProb.times, parts), probs == 0
-    if on_host(probs) and not impossible.any():  # under jit, XLA would take seconds to fold a table of zeros
-        return rows.times(LogProb(np.log(probs)[None, :], None))
-    log_probs = either.log(either.where(impossible, 1.0, probs))
-    never = namespace(rows.finite).broadcast_to(NO_CLASS * impossible[None, :], rows.finite.shape)
-    return rows.times(LogProb(log_probs[None, :], never))
 
 
 def joint_score(probs: Array, scores: Mapping[str, Score]) -> Score:

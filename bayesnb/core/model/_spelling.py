@@ -83,12 +83,6 @@ class Spelling(NamedTuple):
     """The blocks whose parameters have the program's own prior, of any form."""
 
     @property
-    def refusal(self) -> str:
-        """Why there is no answer in closed form, for a model with ``sampled`` blocks."""
-        sites = ", ".join(repr(cells.site) for cells in self.cells if cells.block in self.sampled)
-        return f"the parameters of {sites} are not the own ones of each class and column, with priors of their own"
-
-    @property
     def observed(self) -> dict[str, str]:
         """The program's names of the label and of the blocks."""
         return {"label": self.label, **{cells.block: cells.site for cells in self.cells}}
@@ -158,6 +152,22 @@ class Spelling(NamedTuple):
         first = {site.name: site.parts[0] for site in self.canonical}
         powers = {name: matrix_powers(LINKS[part.link], part.size) for name, part in first.items()}
         return {name: p for name, p in powers.items() if any(p)}
+
+
+def refuse_sampled(spelling: Spelling | None, advice: str) -> None:
+    """Raise ValueError, with what to do, if there are ``sampled`` blocks: no answer has a closed form."""
+    sites = [] if spelling is None else [repr(one.site) for one in spelling.cells if one.block in spelling.sampled]
+    if sites:
+        raise ValueError(
+            f"the parameters of {', '.join(sites)} are not the own ones of each class and column, with priors of their "
+            f"own{advice}"
+        )
+
+
+def require_program(model: Any) -> None:
+    """Raise ValueError if parameters have the prior of a program that is not here."""
+    if model.program_prior is None:
+        refuse_sampled(model.spelling, ", but those of a program, which no file holds: recognise it again")
 
 
 def sample_sites(model: Any, spelling: Spelling) -> dict[str, Array]:

@@ -35,7 +35,7 @@ from bayesnb.compute.arrays._cells import row_sums
 from bayesnb.compute.arrays._compute import compute_rows, interpret
 from bayesnb.compute.arrays._placement import Array, leading_size, on_host
 from bayesnb.compute.numerics import _dirichlet as dirichlet
-from bayesnb.compute.numerics._log_prob import LogProb, logsumexp
+from bayesnb.compute.numerics._log_prob import LogProb, joint, logsumexp
 from bayesnb.compute.primitives.products import Linear
 from bayesnb.compute.primitives.products._linear_scores import predictive_tables, prepare_predictive
 from bayesnb.compute.primitives.products._student import Student, log_student_mixture
@@ -44,7 +44,7 @@ from bayesnb.core.families._base import Family, Score
 from bayesnb.core.families._categorical import LookupFamily
 from bayesnb.core.families._views import Views, by_view, of_generative, start_powers
 from bayesnb.core.families.priors._normal_inverse_gamma import raise_student
-from bayesnb.core.model._naive_bayes import NaiveBayes, Sites, joint, joint_score
+from bayesnb.core.model._naive_bayes import NaiveBayes, Sites, joint_score
 from bayesnb.core.rows import _arguments as arguments
 
 

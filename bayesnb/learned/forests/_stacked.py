@@ -15,9 +15,8 @@ from bayesnb.compute.arrays._compute import answers_cpu_rows
 from bayesnb.compute.arrays._loops import one_blas_thread
 from bayesnb.compute.arrays._placement import Array, pytree, short_repr
 from bayesnb.compute.arrays._typing import ArrayLike, Rows
-from bayesnb.compute.numerics._log_prob import LogProb
+from bayesnb.compute.numerics._log_prob import LogProb, joint
 from bayesnb.compute.primitives.products._linear_scores import Score
-from bayesnb.core.model._naive_bayes import joint
 from bayesnb.core.results._classifier import Posterior
 from bayesnb.core.results._combine import add_forests, average_predictions, raise_to_powers
 from bayesnb.core.results._intervals import ParameterDraws
