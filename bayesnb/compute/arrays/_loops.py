@@ -183,15 +183,9 @@ def one_blas_thread() -> AbstractContextManager[None]:
     return _ONE_BLAS_THREAD
 
 
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-@cache
-def _first_process() -> int:
-    """The number of the process that first ran JAX; a fork inherits its parent's."""
-    return os.getpid()
+_blas = cache(ThreadpoolController)
+_first_process = cache(os.getpid)
+"""The number of the process that first ran JAX; a fork inherits its parent's."""
 
 
 def require_jax() -> None:

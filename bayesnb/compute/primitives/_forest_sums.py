@@ -122,6 +122,4 @@ def _eliminate(log_weights: Array) -> Array:
     return jax.lax.fori_loop(0, size, leave, (jnp.concatenate([log_weights, roots], axis=-2), nothing))[1]
 
 
-@jax.jit
-def _edge_probabilities(log_weights: Array) -> Array:
-    return jax.grad(_eliminate)(log_weights)
+_edge_probabilities = jax.jit(jax.grad(_eliminate))

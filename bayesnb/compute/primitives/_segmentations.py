@@ -245,11 +245,7 @@ def _best_on_host(log_weight: Array, real: Array, prior: Array) -> tuple[Array, 
     return value.reshape(log_weight.shape[:-2]), cuts.reshape(real.shape)
 
 
-def _best_shapes(log_weight: Shape, real: Shape, _: Shape) -> tuple[Shape, Shape]:
-    return log_weight[:-2], real
-
-
-@with_host_body(_best_on_host, _best_shapes)
+@with_host_body(_best_on_host, lambda log_weight, real, _: (log_weight[:-2], real))
 def best_segmentation(log_weight: Array, real: Array, prior: Array) -> tuple[Array, Array]:
     """The log of prior times weights of the best segmentation [...], and its cuts, 1 or 0, [..., G - 1].
 

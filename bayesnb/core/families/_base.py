@@ -305,9 +305,7 @@ def _log_probs(family: Family, params: Params, x: Array) -> LogProb:
     return LogProb(jnp.where(never, 0.0, logs), never.astype(logs.dtype))
 
 
-@jax.jit
-def _sum_log_probs(family: Family, params: Params, x: Array) -> LogProb:
-    return jax.tree.map(lambda terms: terms.sum(axis=2), _log_probs(family, params, x))
+_sum_log_probs = jax.jit(lambda *given: jax.tree.map(lambda terms: terms.sum(axis=2), _log_probs(*given)))
 
 
 def _log_density(family: Family, params: Params) -> Array:

@@ -16,7 +16,7 @@ from bayesnb.compute.numerics import _dirichlet as dirichlet
 from bayesnb.compute.numerics import _stable as stable
 from bayesnb.compute.primitives.products import Linear
 from bayesnb.compute.primitives.sums import ClassSums
-from bayesnb.core.families._base import Hyperparameter, LinearFamily, Params, Score, pytree
+from bayesnb.core.families._base import Hyperparameter, LinearFamily, Params, pytree
 from bayesnb.core.families._hyperparameters import plates
 from bayesnb.core.families.parts._statistics import Statistics, require_sums, without
 from bayesnb.core.families.parts._support import Axes, require_probabilities, require_shapes
@@ -171,8 +171,7 @@ class Bernoulli(BetaFamily):
     def predictive_tables(self) -> Linear:
         return _affine(*self._log_predictive())
 
-    def predictive_scorer(self, tables: Linear) -> Score:
-        return self.likelihood_scorer(tables)
+    predictive_scorer = LinearFamily.likelihood_scorer
 
     def _log_predictive(self) -> tuple[Array, Array]:
         """log of the predictive probabilities of a one and of a zero, [K, D]; 1 - p would lose a small b."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
+from functools import partial
 from typing import Self
 
 import jax
@@ -161,11 +162,7 @@ class Normal(Tied, LinearFamily):
 
     def likelihood_scorer(self, tables: tuple[Linear, Params]) -> Score:
         coefficients, params = tables
-
-        def direct(rows: Array) -> Array:
-            return compute_rows(_direct, (self, params), rows)
-
-        return products.linear(self, coefficients, direct)
+        return products.linear(self, coefficients, partial(compute_rows, _direct, (self, params)))
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
         x, loc, variance = x[:, None, :], jnp.asarray(params["loc"]), self.as_table(jnp.asarray(params["variance"]))
@@ -218,7 +215,5 @@ class Normal(Tied, LinearFamily):
         return jnp.where(self.prior.scaleless, 0.0, -0.5 * LOG_2PI * self.sum_tied(statistics.count))
 
 
-@jax.jit
-def _direct(family: Normal, params: Params, x: Array) -> Array:
-    """The log likelihood computed cell by cell, [N, K]: unlike the matrix product, it does not cancel."""
-    return family.log_likelihood_terms(params, x).finite.sum(axis=-1)
+_direct = jax.jit(lambda family, params, x: family.log_likelihood_terms(params, x).finite.sum(axis=-1))
+"""The log likelihood computed cell by cell, [N, K]: unlike the matrix product, it does not cancel."""

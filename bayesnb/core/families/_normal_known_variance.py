@@ -111,6 +111,8 @@ class NormalKnownVariance(LinearFamily):
     def likelihood_scorer(self, tables: Any) -> Score:
         return NORMAL.likelihood_scorer(tables)
 
+    predictive_scorer = likelihood_scorer
+
     def log_likelihood_ratio(self, statistics: NormalStatistics, params: Params, reference: Params) -> Array:
         moved = params["loc"] - reference["loc"]
         distance = 2.0 * (statistics.mean - reference["loc"]) - moved
@@ -121,9 +123,6 @@ class NormalKnownVariance(LinearFamily):
 
     def predictive_tables(self) -> Any:
         return NORMAL.likelihood_tables(self._predictive())
-
-    def predictive_scorer(self, tables: Any) -> Score:
-        return NORMAL.likelihood_scorer(tables)
 
     def log_predictive_terms(self, x: Array) -> Array:
         return NORMAL.log_likelihood_terms(self._predictive(), jnp.asarray(x, jnp.result_type(float))).finite

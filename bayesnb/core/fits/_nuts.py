@@ -174,9 +174,7 @@ def _with_blocks(model: NaiveBayes, blocks: list[str]) -> NaiveBayes:
     return model._replace(families=families, columns=columns)
 
 
-@jax.jit
-def _draw_exactly(model: NaiveBayes, statistics: ModelStatistics, keys: Array) -> Sites:
-    return jax.vmap(partial(sample_once, model.update(statistics)))(keys)
+_draw_exactly = jax.jit(lambda model, rows, keys: jax.vmap(partial(sample_once, model.update(rows)))(keys))
 
 
 def _sample(

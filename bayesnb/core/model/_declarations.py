@@ -184,7 +184,8 @@ def hyperpriors(model: Specification) -> dict[str, dist.Distribution]:
     """The hyperpriors of a model by site; empty if every hyperparameter is a number, an array or left to the data."""
     found: dict[str, dist.Distribution] = {}
     for block, family in model.families.items():
-        found |= {f"{block}_prior_{field}": value for field, value in _distributions(family).items()}
+        values, _ = jax.tree_util.tree_flatten_with_path(family, _is_distribution)
+        found |= {f"{block}_prior_{path[-1].name}": value for path, value in values if _is_distribution(value)}
     if isinstance(model.class_concentration, dist.Distribution):
         found["class_concentration"] = model.class_concentration
     return found
@@ -211,11 +212,6 @@ def sample_hyperparameters(model: Specification, names: Mapping[str, str] | None
             site: numpyro.sample(names.get(site, site), d.to_event(len(d.batch_shape)))
             for site, d in hyperpriors(model).items()
         }
-
-
-def _distributions(family: Family) -> dict[str, Any]:
-    values, _ = jax.tree_util.tree_flatten_with_path(family, _is_distribution)
-    return {path[-1].name: value for path, value in values if _is_distribution(value)}
 
 
 def _is_distribution(value: Any) -> bool:

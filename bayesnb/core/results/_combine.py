@@ -163,11 +163,6 @@ def average_draws(of_draw: Callable[[Sites], LogProb], draws: Sites) -> LogProb:
     return LogProb(total.finite - jnp.log(leading_size(draws)), total.zeros)
 
 
-def average_predictions(parts: Sequence[LogProb], shares: Array) -> LogProb:
-    """log sum_m s_m p_m(k | x), [N, K], of M scores with these shares [M]."""
-    return LogProb(log_average([part.normalise() for part in parts], shares), None)
-
-
 def log_average(logs: Sequence[Array], shares: Array) -> Array:
     """log sum_m s_m exp(logs_m), of M tables."""
     of_parts = either.log(shares)[(None,) * logs[0].ndim]
@@ -297,16 +292,6 @@ def mixture_terms(family: Family, pooled: Family, log_odds: Array, x: Array) -> 
     return jnp.logaddexp(depends, free)
 
 
-@jax.jit
-def _raised_tables(family: Any, powers: Array) -> Any:
-    return family.raised_tables(by_view(family, powers))
-
-
-@jax.jit
-def _sum_raised(family: Family, powers: Array, x: Array) -> Array:
-    return raise_terms(family, family.log_predictive_terms(x), powers, x).sum(axis=-1)
-
-
-@jax.jit
-def _sum_mixed(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:
-    return mixture_terms(family, pooled, log_odds, x).sum(axis=-1)
+_raised_tables = jax.jit(lambda family, powers: family.raised_tables(by_view(family, powers)))
+_sum_raised = jax.jit(lambda f, powers, x: raise_terms(f, f.log_predictive_terms(x), powers, x).sum(axis=-1))
+_sum_mixed = jax.jit(lambda *given: mixture_terms(*given).sum(axis=-1))

@@ -18,7 +18,7 @@ from bayesnb.compute.arrays._typing import ArrayLike, Rows
 from bayesnb.compute.numerics._log_prob import LogProb, joint
 from bayesnb.compute.primitives.products._linear_scores import Score
 from bayesnb.core.results._classifier import Posterior
-from bayesnb.core.results._combine import add_forests, average_predictions, raise_to_powers
+from bayesnb.core.results._combine import add_forests, log_average, raise_to_powers
 from bayesnb.core.results._intervals import ParameterDraws
 from bayesnb.learned.forests._layout import Segments
 from bayesnb.learned.forests._pairs import PairStatistics
@@ -146,7 +146,7 @@ class StackedPosterior(Posterior):
             parts = zip(scores, log_ratios(arrays), strict=True)
             with_forests = [add_forests(score(arrays), ratio, power) for (score, power), ratio in parts]
             found = [alone(arrays), *with_forests, *(score(arrays) for score in others)]
-            return joint(odds, [average_predictions(found, self.shares)])
+            return joint(odds, [LogProb(log_average([one.normalise() for one in found], self.shares), None)])
 
         return of_rows
 

@@ -263,7 +263,8 @@ def _covariance_parts(
     """
     families, arrays = exact.prior.families, rows.arrays
     numbers = [name for name, f in families.items() if with_covariance(f, "full") and arrays[name].shape[1] > 1]
-    given = {name: _without_empty_columns(arrays[name]) for name in numbers}
+    # columns without a number are 0: they then have no variance and carry no information
+    given: dict[str, Array] = {n: np.where(np.isnan(arrays[n]).all(axis=0), 0.0, arrays[n]) for n in numbers}
     lacks = {name: np.isnan(x).any(axis=1) for name, x in given.items()}
     numbers = [name for name in numbers if not lacks[name].all()]
     wanted = [part for part in parts if part in COVARIANCES and _is_affordable(rows, [given[n] for n in numbers])]
@@ -298,11 +299,6 @@ def _predict_some(out: Array, family: Any, x: Array, some: Array) -> None:
     """Set log p of the rows in a mask."""
     if some.any():
         out[some] = prepare_predictive(family)(x[some]).finite
-
-
-def _without_empty_columns(x: Array) -> Array:
-    """The numbers with 0 in columns that have none, which then have no variance and carry no information."""
-    return np.where(np.isnan(x).all(axis=0), 0.0, x)
 
 
 def _is_affordable(rows: LabelledRows, blocks: Sequence[Array]) -> bool:

@@ -138,8 +138,9 @@ def _left_out(fits: Any, models: Sequence[NaiveBayes], rows: LabelledRows, sizes
     """
     num_classes, own, num_fits = rows.num_classes, rows.labels.y, len(sizes) * len(models)
     numbers = sum(sizes) * len(models) * sum(columns_in(f, rows.arrays[b]) for b, f in rows.families.items())
-    special = [f for f in rows.families.values() if f.common_sites or has_own_leave_one_out(f)]
-    if special or 8 * numbers > limits.AT_ONCE_BYTES:
+    # families that leave rows out in a way of their own, not by ``left_out_terms`` alone
+    own_ways = (f.common_sites or type(f).leave_one_out is not Family.leave_one_out for f in rows.families.values())
+    if any(own_ways) or 8 * numbers > limits.AT_ONCE_BYTES:
         X: Any = rows.arrays["x"] if models[0].single else rows.arrays
         tables = ((leave_one_out(m, part_of(X, slice(n)), own[:n]), own[:n]) for n in sizes for m in models)
         return np.array([-table[np.arange(len(y)), y].mean() for table, y in tables]).reshape(len(sizes), -1)
@@ -157,8 +158,3 @@ def _left_out(fits: Any, models: Sequence[NaiveBayes], rows: LabelledRows, sizes
     table[each, own[row]] = terms
     losses = -LogProb(table, None).normalise()[each, own[row]]
     return (np.add.reduceat(losses, np.cumsum(repeats) - repeats) / repeats).reshape(len(sizes), -1)
-
-
-def has_own_leave_one_out(family: Family) -> bool:
-    """Whether the family leaves rows out in a way of its own, not by ``left_out_terms`` alone."""
-    return type(family).leave_one_out is not Family.leave_one_out

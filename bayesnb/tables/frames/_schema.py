@@ -24,7 +24,7 @@ from bayesnb.core.rows._sufficient_statistics import ModelStatistics, sufficient
 from bayesnb.tables.frames._columns import BLOCKS, MISSING, SKIP, SPARSE, Column, Kind, title_of
 from bayesnb.tables.frames._plain_rows import PlainRows
 from bayesnb.tables.frames._series import Array, DataError, Frame, closest, label, listing
-from bayesnb.tables.frames._values import READING, Reading, near_names
+from bayesnb.tables.frames._values import READING, Reading
 
 Likelihoods = Family | dict[str, Family]
 
@@ -178,7 +178,8 @@ class Schema:
 
     def near(self, names: Sequence[str]) -> list[str]:
         """Those names that differ from a column of the fit, which is not among them, in case or blanks alone."""
-        return near_names([name for name in self.names if name not in names], names)
+        wanted, folded = [n for n in self.names if n not in names], {"".join(n.split()).casefold(): n for n in names}
+        return [folded[fold] for name in wanted if (fold := "".join(name.split()).casefold()) in folded]
 
     def warn_of_extra(self, names: Sequence[str], target: str | None) -> None:
         """Warn of other columns beside all of the fit, but for the one that was its target."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import string
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Self, TypedDict
@@ -140,25 +140,11 @@ def listing(names: Sequence[object], most: int = 8) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
-def near_names(wanted: Sequence[str], given: Sequence[str]) -> list[str]:
-    """The given names that differ from a wanted one in case or blanks alone."""
-    by_fold = {"".join(name.split()).casefold(): name for name in given if name not in wanted}
-    return [by_fold[fold] for name in wanted if (fold := "".join(name.split()).casefold()) in by_fold]
-
-
 def closest(word: str, known: Iterable[str]) -> str:
     """`"; did you mean 'x'?"` for the known word nearest to a mistyped one, or an empty string."""
     by_fold = {name.casefold(): name for name in known}
     near = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.6)
     return f"; did you mean '{by_fold[near[0]]}'?" if near else ""
-
-
-def require_finite(cells: Array, name: str, place: Callable[[int], str] = "".format) -> None:
-    """Raise DataError if one of the numbers is infinite; ``place`` words its position, to follow the sentence."""
-    infinite = np.isinf(cells)
-    if infinite.any():
-        where = place(int(infinite.argmax()))
-        raise DataError(f"column '{name}' holds an infinite number{where}: leave out the cell or its row")
 
 
 def reads_as_number(cell: str) -> bool:

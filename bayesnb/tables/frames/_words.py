@@ -107,13 +107,6 @@ def make(kind: str, params: Mapping[str, Any]) -> Any:
     return {"CountVectorizer": text.CountVectorizer, "HashingVectorizer": text.HashingVectorizer}[kind](**params)
 
 
-def likelihood_of(vectorizer: Any) -> str:
-    """The name of the likelihood: that of ``WORDS``, or of the vectorizer's class."""
-    kind, changed = type(vectorizer).__name__, changed_params(vectorizer)
-    names = [name for name, params in WORDS.items() if kind == "CountVectorizer" and params == changed]
-    return names[0] if names else kind
-
-
 def vocabulary_of(vectorizer: Any, texts: Iterable[str]) -> frozenset[str]:
     """The words that occur in some of the texts, or those that the vectorizer has; empty if words are hashed."""
     if hasattr(vectorizer, "n_features"):
@@ -154,7 +147,9 @@ class WordColumn(Column):
     @property
     def likelihood(self) -> str:
         """`words`, `character n-grams`, or the class of the vectorizer."""
-        return likelihood_of(self.vectorizer)
+        kind, changed = type(self.vectorizer).__name__, changed_params(self.vectorizer)
+        names = [name for name, params in WORDS.items() if kind == "CountVectorizer" and params == changed]
+        return names[0] if names else kind
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -31,8 +31,7 @@ READ_AHEAD = {"batch_readahead": 2, "fragment_readahead": 1}
 
 def _dask_tables(query: Any) -> Iterator[pa.Table]:
     """The partitions, computed one after the other."""
-    for part in query.partitions:
-        yield pa.Table.from_pandas(part.compute(), preserve_index=False)
+    return (pa.Table.from_pandas(part.compute(), preserve_index=False) for part in query.partitions)
 
 
 def _spark_tables(query: Any) -> Iterator[pa.Table]:
