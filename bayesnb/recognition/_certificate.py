@@ -16,6 +16,7 @@ from bayesnb.compute.arrays._placement import allow_promotion, leading_size, pyt
 from bayesnb.compute.jaxpr_numpy import evaluate
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.recognition._class_parameters import Labels, lopsided_labels, uneven_labels
+from bayesnb.recognition._matching import CLASS_PROBS, Matches
 from bayesnb.recognition._observed_blocks import Block
 from bayesnb.recognition._observed_rows import shorten
 from bayesnb.recognition._points import Points
@@ -217,3 +218,42 @@ def _one_row_less(labels: Labels) -> Labels | None:
     if shorter is None:
         return None
     return replace(labels, program=shorter, shape=(len(rows), *labels.shape[1:]), old=labels.old[rows])
+
+
+def describe(
+    model: NaiveBayes,
+    own: frozenset[str],
+    errors: Mapping[str, float],
+    matches: Matches,
+    labels: Labels,
+    checks: Checks,
+    found: Mapping[str, str],
+) -> Certificate:
+    """The certificate of a model: ``own`` sites have priors of their own, ``found`` says what the rows are, by site."""
+    lines = [f"{model.num_classes} classes, label {labels.program.label!r}"]
+    if not labels.site:
+        lines[0] += ", an argument of the program: the class prior is ours"
+    if CLASS_PROBS in own:
+        lines[0] += f", {matches.fed[CLASS_PROBS].parts[0]}, a prior of its own"
+    for block in matches.blocks:
+        family = model.families[block.name]
+        latent = "; the latents of missing cells are integrated out" * matches.points.observed[block.site].latent_cells
+        sampled = matches.hyper or not own.isdisjoint(map(block.canonical, block.params))
+        law, how = type(family).__name__, "sampled" if sampled else "conjugate"
+        reading: Any = block.reading
+        if reading.unknown:
+            law = repr(family) if block.integrated else f"{law}({reading.kind.__name__})"
+        if block.sampled:
+            how = f"sampled, from sums that are off by {errors[block.name]:.0e} nats at most in the example rows"
+        elif block.name in errors:
+            how = f"by quadrature, off by {errors[block.name]:.0e} nats at most in the example rows"
+        lines.append(f"site {block.site!r}: {law}, {block.num_columns} columns, {how}{latent}")
+        lines.append(f"  rows: {found[block.site]}")
+        lines += [f"  {short}: known" for short in block.known]
+        lines += [f"  {short}: as the program has it" for short in block.sampled]
+        for short in block.params:
+            conjugate = block.canonical(short) not in own and not block.integrated
+            prior = "conjugate" if conjugate else "a prior of its own"
+            parts = dict.fromkeys(map(str, matches.fed[block.canonical(short)].parts))
+            lines += [f"  {short}: {part}, {prior}" for part in parts]
+    return Certificate(tuple(lines), checks.largest, checks.count)

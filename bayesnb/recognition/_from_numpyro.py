@@ -20,7 +20,7 @@ from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.model._spelling import Cells, Spelling
 from bayesnb.core.results._evidence import quadrature_errors
 from bayesnb.core.rows._sufficient_statistics import sufficient_statistics
-from bayesnb.recognition._certificate import Certificate, Checks, certify
+from bayesnb.recognition._certificate import certify, describe
 from bayesnb.recognition._class_parameters import Labels, count_classes, parameters_by_class, same
 from bayesnb.recognition._matching import CLASS_PROBS, Matches
 from bayesnb.recognition._observed_blocks import Block, find_class_probs, make_blocks, make_family
@@ -155,10 +155,8 @@ def _recognise(fn: Callable[..., object], program: Program, recognised: dict[str
         settings = [Setting(points.latents, {name: v.values for name, v in matches.canonical.items()})]
         if matches.hyper:
             settings = [_with_hyper(labels, matches, at, keys) for at in range(3)]
-        composed = compose(matches, settings, num_classes, fixed, rows, label)
-        prior = left.prior(blocks)
-        model, resolved = (one.with_sites(one.spelling, program_prior=prior) for one in composed[:2])
-        return matches, Composed(model, resolved, composed.own, _errors(resolved, matches.blocks, rows, labels))
+        composed = compose(matches, settings, num_classes, fixed, rows, label, left.prior(blocks))
+        return matches, composed._replace(errors=_errors(composed.resolved, matches.blocks, rows, labels))
 
     while True:
         try:
@@ -173,15 +171,14 @@ def _recognise(fn: Callable[..., object], program: Program, recognised: dict[str
             with suppress(NotNaiveBayes):  # which leaves its priors to a sampler
                 matches, composed = match(integrated | {block.site})
                 integrated |= {block.site}
-    model = composed.model
     checks = certify(composed.resolved, labels, matches.blocks, points, whole)
     found = compare_rows(labels, whole, [block.site for block in blocks])
-    certificate = _certificate(composed, matches, labels, checks, found)
-    source, spelling = make_source(fn, whole, TOGETHER in found.values()), model.spelling
-    if not {CHANGED, TOGETHER}.isdisjoint(found.values()):
-        spelling = spelling._replace(observes=source.__name__)  # type: ignore[union-attr]
+    certificate = describe(composed.model, composed.own, composed.errors, matches, labels, checks, found)
+    source, spelling = make_source(fn, whole, TOGETHER in found.values()), composed.model.spelling
+    if spelling and not {CHANGED, TOGETHER}.isdisjoint(found.values()):
+        spelling = spelling._replace(observes=source.__name__)
     # numpy hyperparameters, whose precision no configuration changes
-    return to_host(model).with_sites(spelling, source=source, certificate=certificate)
+    return to_host(composed.model).with_sites(spelling, source=source, certificate=certificate)
 
 
 def _errors(model: NaiveBayes, blocks: list[Block], rows: Any, labels: Labels) -> dict[str, float]:
@@ -278,46 +275,11 @@ def _some_rows(labels: Labels) -> Labels:
     spread = np.linspace(0, labels.num_rows - 1, max(limits.PROBE_ROWS - len(of_classes), 2)).astype(int)
     rows = np.union1d(of_classes, spread)
     shorter = shorten(labels, rows)
-    if shorter is None:
-        return labels
-    try:
-        fewer = _find_labels(shorter)
-    except NotNaiveBayes:
-        return labels
-    return fewer if fewer.num_rows == len(rows) else labels
-
-
-def _certificate(
-    composed: Composed, matches: Matches, labels: Labels, checks: Checks, found: dict[str, str]
-) -> Certificate:
-    model, own, errors = composed.model, composed.own, composed.errors
-    lines = [f"{model.num_classes} classes, label {labels.program.label!r}"]
-    if not labels.site:
-        lines[0] += ", an argument of the program: the class prior is ours"
-    if CLASS_PROBS in own:
-        lines[0] += f", {matches.fed[CLASS_PROBS].parts[0]}, a prior of its own"
-    for block in matches.blocks:
-        family = model.families[block.name]
-        latent = "; the latents of missing cells are integrated out" * matches.points.observed[block.site].latent_cells
-        sampled = matches.hyper or not own.isdisjoint(map(block.canonical, block.params))
-        law, how = type(family).__name__, "sampled" if sampled else "conjugate"
-        reading: Any = block.reading
-        if reading.unknown:
-            law = repr(family) if block.integrated else f"{law}({reading.kind.__name__})"
-        if block.sampled:
-            how = f"sampled, from sums that are off by {errors[block.name]:.0e} nats at most in the example rows"
-        elif block.name in errors:
-            how = f"by quadrature, off by {errors[block.name]:.0e} nats at most in the example rows"
-        lines.append(f"site {block.site!r}: {law}, {block.num_columns} columns, {how}{latent}")
-        lines.append(f"  rows: {found[block.site]}")
-        lines += [f"  {short}: known" for short in block.known]
-        lines += [f"  {short}: as the program has it" for short in block.sampled]
-        for short in block.params:
-            conjugate = block.canonical(short) not in own and not block.integrated
-            prior = "conjugate" if conjugate else "a prior of its own"
-            parts = dict.fromkeys(map(str, matches.fed[block.canonical(short)].parts))
-            lines += [f"  {short}: {part}, {prior}" for part in parts]
-    return Certificate(tuple(lines), checks.largest, checks.count)
+    with suppress(NotNaiveBayes):
+        fewer = labels if shorter is None else _find_labels(shorter)
+        if fewer.num_rows == len(rows):
+            return fewer
+    return labels
 
 
 class Composed(NamedTuple):
@@ -332,10 +294,12 @@ class Composed(NamedTuple):
     errors: Mapping[str, float] = {}
 
 
-def compose(matches: Matches, settings: list[Setting], num_classes: int, fixed: Any, rows: Any, label: str) -> Composed:
+def compose(
+    matches: Matches, settings: list[Setting], num_classes: int, fixed: Any, rows: Any, label: str, prior: Any
+) -> Composed:
     """The model; resolved, unless it has hyperpriors or finds bins in the rows of each fit.
 
-    ``fixed`` are known class probabilities; ``rows`` gives example cells by block.
+    ``fixed`` are known class probabilities; ``rows`` gives example cells by block; ``prior`` is that of blocks left.
     """
     own: dict[str, Any] = {}
     families: dict[str, Any] = {}
@@ -343,8 +307,7 @@ def compose(matches: Matches, settings: list[Setting], num_classes: int, fixed: 
 
     def find_prior(name: str, reading: Reading, short: str, terms: Any) -> dict[str, list[Any]]:
         """Hyperparameters under each setting; none if the site has a prior of its own."""
-        prior_of, support = partial(reading.prior_of, short), reading.support(short)
-        values = conjugate_priors(matches, settings, name, terms, prior_of, support)
+        values = conjugate_priors(matches, settings, name, reading, short, terms)
         if values is None:
             own[name] = own_prior(matches.fed[name], settings[0].latents, matches.priors, matches.site_names[name])
         return values or {}
@@ -370,16 +333,15 @@ def compose(matches: Matches, settings: list[Setting], num_classes: int, fixed: 
         of_classes = find_prior(CLASS_PROBS, DIRICHLET, "probs", of_probs)
         if of_classes:
             concentration = known_or_hyper(matches, settings, of_classes["concentration"], "class_concentration", hyper)
-    idle = [name for name in matches.hyper if name not in hyper]
-    for name in idle:
-        if same(matches.latents[name].values, matches.latents[name].values[:1]).all():
-            raise NotNaiveBayes(
-                f"site {name!r} has a fixed value, as by handlers.substitute: write the value in place of the site"
-            )
-    if idle:
+    idle = {name: matches.latents[name].values for name in matches.hyper if name not in hyper}
+    for name in (name for name, values in idle.items() if same(values, values[:1]).all()):
         raise NotNaiveBayes(
-            f"site {idle[0]!r} is not used: it is no parameter of an observed site, of the label or of a prior; leave "
-            "it out"
+            f"site {name!r} has a fixed value, as by handlers.substitute: write the value in place of the site"
+        )
+    for name in idle:
+        raise NotNaiveBayes(
+            f"site {name!r} is not used: it is no parameter of an observed site, of the label or of a prior; leave it "
+            "out"
         )
     single = len(matches.blocks) == 1
     model = NaiveBayes(
@@ -405,4 +367,5 @@ def compose(matches: Matches, settings: list[Setting], num_classes: int, fixed: 
         )
     spelling = Spelling(label, sites, matches.canonical_sites, cells, tuple(hyper.items()), sampled=sampled)
     model = model if any(block.integrated for block in matches.blocks) else resolved  # a fit finds its bins
-    return Composed(model.with_sites(spelling), resolved.with_sites(spelling), frozenset(own))
+    model, resolved = (one.with_sites(spelling, program_prior=prior) for one in (model, resolved))
+    return Composed(model, resolved, frozenset(own))

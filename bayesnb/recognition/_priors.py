@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -21,6 +22,7 @@ from bayesnb.recognition._class_parameters import same
 from bayesnb.recognition._matching import Fed, Matches
 from bayesnb.recognition._observed_blocks import Block
 from bayesnb.recognition._points import Latent
+from bayesnb.recognition._reading import Reading
 from bayesnb.recognition._user_program import NotNaiveBayes, value_inside
 
 
@@ -241,15 +243,18 @@ def _arrange(fed: Fed, priors: list[Any], batches: list[tuple[int, ...]], what: 
 
 
 def conjugate_priors(
-    matches: Matches, settings: list[Setting], name: str, terms: Any, prior_of: Any, support: Any
+    matches: Matches, settings: list[Setting], name: str, reading: Reading, short: str, terms: Any
 ) -> dict[str, list[Any]] | None:
-    """The hyperparameters under each setting, or None if the prior is not conjugate."""
+    """The hyperparameters of a site, a family's ``short`` one, under each setting; None if its prior is not conjugate.
+
+    ``terms`` are those of the family's prior, a function of the canonical sites.
+    """
     fed, found = matches.fed[name], []
-    if not covers(fed, matches.priors, matches.points.latents, support):
+    if not covers(fed, matches.priors, matches.points.latents, reading.support(short)):
         return None
     for latents, canonical in settings:
         fed = fed._replace(values=fed.values._replace(values=canonical[name]))
-        values, good = conjugate_prior(fed, latents, terms(canonical), prior_of)
+        values, good = conjugate_prior(fed, latents, terms(canonical), partial(reading.prior_of, short))
         if not good.all():
             return None
         found.append(values)

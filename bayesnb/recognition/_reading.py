@@ -26,6 +26,7 @@ from bayesnb.core.families import (
 )
 from bayesnb.core.families._base import Family, Params
 from bayesnb.core.families._multivariate_normal import NormalOfSeen
+from bayesnb.core.families.parts._conjugate_form import Power
 from bayesnb.core.families.parts._frames import scale_of
 
 
@@ -150,51 +151,47 @@ class Quadrature(Reading):
         return ()
 
 
-class _OneRate(Quadrature):
+class _OneNumber(Reading):
     """Log density linear in log theta and theta^power, or in log theta and log(1 - theta)."""
+
+    power: Power = None
+    names = ("a", "b")
+    """Of the hyperparameters."""
+
+    def prior_terms(self, site: str, params: Params) -> tuple[Array, ...]:
+        theta = params[site]
+        return jnp.log(theta), jnp.log1p(-theta) if self.power is None else theta**self.power
+
+    def prior_of(self, site: str, coefficients: Array) -> tuple[dict[str, Array], Array]:
+        del site
+        one, other = coefficients
+        a, b = (one + 1.0, other + 1.0) if self.power is None else ((one + 1.0) / self.power, -other)
+        return dict(zip(self.names, (a, b), strict=True)), (a > 0) & (b > 0)
+
+
+class _OneRate(_OneNumber, Quadrature):
+    """A distribution of NumPyro with a conjugate prior of its one unknown argument."""
 
     integrates = False
 
     def __init__(self, kind: Any, law: Any) -> None:
         super().__init__(kind)
-        self.family, self.law = type(law), law
+        self.family, self.law, self.power = type(law), law, law.power
 
     def make(self, given: dict[str, Any]) -> Family:
         return self.law._replace(a=given["a"], b=given["b"])
 
-    def prior_terms(self, site: str, params: Params) -> tuple[Array, ...]:
-        theta, power = params[site], self.law.power
-        return jnp.log(theta), jnp.log1p(-theta) if power is None else theta**power
-
-    def prior_of(self, site: str, coefficients: Array) -> tuple[dict[str, Array], Array]:
-        del site
-        power = self.law.power
-        a, b = coefficients + 1.0 if power is None else ((coefficients[0] + 1.0) / power, -coefficients[1])
-        return {"a": a, "b": b}, (a > 0) & (b > 0)
-
-
-class _Beta(Reading):
-    """Log density linear in log theta and log(1 - theta)."""
-
-    supports = (("probs", dist.constraints.unit_interval),)
-
-    def prior_terms(self, site: str, params: Params) -> tuple[Array, ...]:
-        return jnp.log(params[site]), jnp.log1p(-params[site])
-
-    def prior_of(self, site: str, coefficients: Array) -> tuple[dict[str, Array], Array]:
-        del site
-        a, b = coefficients + 1.0
-        return {"a": a, "b": b}, (a > 0) & (b > 0)
-
 
 @_reading.register(Bernoulli)
-class _Bernoulli(_Beta):
+class _Bernoulli(_OneNumber):
+    supports = (("probs", dist.constraints.unit_interval),)
     likelihoods = (dist.BernoulliProbs, dist.BernoulliLogits)
     plain = dist.BernoulliProbs
 
 
 @_reading.register(Binomial)
-class _Binomial(_Beta):
+class _Binomial(_OneNumber):
+    supports = _Bernoulli.supports
     likelihoods = (dist.BinomialProbs, dist.BinomialLogits)
 
 
@@ -326,17 +323,8 @@ class _MultivariateNormal(Reading):
 
 
 @_reading.register(Poisson)
-class _Poisson(Reading):
-    """Log density linear in log lambda and lambda."""
-
+class _Poisson(_OneNumber):
+    power, names = 1.0, ("shape", "rate")
     supports = (("rate", dist.constraints.positive),)
     likelihoods = (dist.Poisson,)
     plain = dist.Poisson
-
-    def prior_terms(self, site: str, params: Params) -> tuple[Array, ...]:
-        return jnp.log(params[site]), params[site]
-
-    def prior_of(self, site: str, coefficients: Array) -> tuple[dict[str, Array], Array]:
-        del site
-        shape, rate = coefficients[0] + 1.0, -coefficients[1]
-        return {"shape": shape, "rate": rate}, (shape > 0) & (rate > 0)

@@ -94,7 +94,7 @@ class Density(NamedTuple):
         for name, (kind, names, changes) in self.priors:
             prior = getattr(dist, kind)(**{one: next(at) for one in names})
             steps = [AffineTransform(next(at), next(at)) if c == "affine" else TRANSFORMS[c] for c in changes]
-            found[name] = Changed(prior, steps, self.unknown[name]) if steps else prior
+            found[name] = ChangedDistribution(prior, steps, self.unknown[name]) if steps else prior
         return found
 
     def prior(self, q: int, centre: Array, spread: Array, numbers: Array) -> dist.Distribution:
@@ -148,14 +148,6 @@ class Density(NamedTuple):
     def title(self) -> str:
         """Its name."""
         return self.distribution if isinstance(self.distribution, str) else self.distribution.__name__
-
-
-class Changed(ChangedDistribution):
-    """A changed distribution that reaches all of a support, whatever its numbers."""
-
-    def __init__(self, distribution: dist.Distribution, changes: list[Any], support: constraints.Constraint) -> None:
-        dist.TransformedDistribution.__init__(self, distribution, changes)
-        self._support = support
 
 
 class Drawn(dist.Distribution):

@@ -107,14 +107,17 @@ def name_of(transform: Any) -> Any:
 class ChangedDistribution(dist.TransformedDistribution):
     """The distribution of a parameter that is a monotone function of a number: its support is what the number reaches.
 
-    NumPyro's own has all values of the last transform as its support: a sampler would leave that of the number.
+    NumPyro's own has all values of the last transform as its support: a sampler would leave that of the number. It is
+    given where it is the same whatever the distribution's own numbers.
     """
 
     pytree_data_fields = ("_support",)
 
-    def __init__(self, distribution: dist.Distribution, changes: Any, *, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, distribution: dist.Distribution, changes: Any, support: Any = None, *, validate_args: bool | None = None
+    ) -> None:
         super().__init__(distribution, changes, validate_args=validate_args)
-        self._support = _image(self.base_dist.support, self.transforms)
+        self._support = support or _image(self.base_dist.support, self.transforms)
 
     @property
     def support(self) -> Any:
