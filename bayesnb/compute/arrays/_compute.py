@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import wraps
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
@@ -172,24 +172,16 @@ def answers_cpu_rows(function: Method) -> Method:
     @wraps(function)
     @promote_dtypes
     def call(fit: Any, X: Any) -> Any:
-        match _way_of(fit, X):
-            case "numpy":
-                return function(fit, X)
-            case "read as numpy":
-                found = put_beside(jax_parts(X)[0], function(fit, read_as_numpy(X)))
-                return function(fit, X) if found is None else found  # JAX, if its dtypes cannot hold numpy's answer
-            case _:
-                return on_mesh(fit, X)
+        of_jax = jax_parts(X)
+        if not of_jax:
+            return function(fit, X)
+        if find_cpu_rows(X) is None or is_traced(fit):
+            return on_mesh(fit, X)
+        found = put_beside(of_jax[0], function(fit, read_as_numpy(X)))
+        return function(fit, X) if found is None else found  # JAX, if its dtypes cannot hold numpy's answer
 
     same: Any = call  # for a type checker, which would see arguments of any kind
     return same
-
-
-def _way_of(fit: Any, X: Any) -> Literal["numpy", "read as numpy", "JAX"]:
-    """How rows are predicted: those of numpy as they are, JAX arrays on the CPU read as numpy's, others by JAX."""
-    if not jax_parts(X):
-        return "numpy"
-    return "JAX" if find_cpu_rows(X) is None or is_traced(fit) else "read as numpy"
 
 
 def jax_parts(X: Any) -> list[jax.Array]:
