@@ -148,10 +148,6 @@ def _dot_general(equation: Any) -> Function:
     return multiply
 
 
-def _cholesky(equation: Any) -> Function:
-    return _or_nan(np.linalg.cholesky, bind(equation))
-
-
 def _eigh(equation: Any) -> Function:
     other = bind(equation)
     return _or_nan(lambda x: np.linalg.eigh(x)[::-1], other) if equation.params["lower"] else other
@@ -229,10 +225,6 @@ def _bits(equation: Any) -> Function:
     return draw if jax.threefry_partitionable.value else bind(equation)
 
 
-def _fold_in(_: Any) -> Function:
-    return lambda key, data: _threefry(key, np.asarray(data).astype(np.uint64))
-
-
 def _gamma(equation: Any) -> Function:
     """Gamma(a, 1) variates, or their logarithms, from numpy: every key has a stream of its own."""
     log_space = equation.params["log_space"]
@@ -254,14 +246,6 @@ def _gamma(equation: Any) -> Function:
 def _seed(equation: Any) -> Function:
     words = np.uint64(2**64 - 1 if equation.invars[0].aval.dtype.itemsize == 8 else 2**32 - 1)
     return lambda seed: seed.astype(np.uint64) & words
-
-
-def _wrap(_: Any) -> Function:
-    return lambda words: join(words[..., 0], words[..., 1])
-
-
-def _unwrap(_: Any) -> Function:
-    return lambda key: np.stack(halves(np.asarray(key)), -1)
 
 
 def _for(kinds: str, rules: dict[str, Function]) -> dict[str, Rule]:
@@ -312,15 +296,16 @@ RULES: dict[str, Rule] = {
     }),
     **_for("fd", {
         "digamma": _digamma, "reduce_precision": _reduce_precision, "cumlogsumexp": _accumulate(np.logaddexp),
-        "triangular_solve": _triangular_solve, "cholesky": _cholesky, "eigh": _eigh,
+        "triangular_solve": _triangular_solve, "eigh": _eigh,
+        "cholesky": lambda equation: _or_nan(np.linalg.cholesky, bind(equation)),
     }),
     **_for("biuwfdk", {"select_n": _select_n, **shapes.RULES}),
     "random_seed": Rule("iuwk", _seed),
-    "random_wrap": Rule("uk", _wrap),
-    "random_unwrap": Rule("uk", _unwrap),
+    "random_wrap": Rule("uk", _always(lambda words: join(words[..., 0], words[..., 1]))),
+    "random_unwrap": Rule("uk", _always(lambda key: np.stack(halves(np.asarray(key)), -1))),
     "random_split": Rule("k", _split_key),
     "random_bits": Rule("uwk", _bits),
-    "random_fold_in": Rule("uk", _fold_in),
+    "random_fold_in": Rule("uk", _always(lambda key, data: _threefry(key, np.asarray(data).astype(np.uint64)))),
     "random_gamma": Rule("fdk", _gamma),
 }  # fmt: skip
 """The rules by the primitive's name."""

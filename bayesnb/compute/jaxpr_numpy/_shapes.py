@@ -15,6 +15,11 @@ def given(name: str, function: Function) -> Function:
     return lambda equation: lambda x: function(x, equation.params[name])
 
 
+def _of_parts(name: str, function: Function) -> Function:
+    """The rule of a function of several arrays, along the axis that this parameter has."""
+    return lambda equation: lambda *parts: function(parts, int(equation.params[name]))
+
+
 def _broadcast_in_dim(equation: Any) -> Function:
     shape, axes = shape_of(equation), [int(axis) for axis in equation.params["broadcast_dimensions"]]
     before = [1] * len(shape)
@@ -28,16 +33,6 @@ def _broadcast_in_dim(equation: Any) -> Function:
 def _reshape(equation: Any) -> Function:
     shape = shape_of(equation)
     return lambda x: x.reshape(shape)
-
-
-def _concatenate(equation: Any) -> Function:
-    axis = int(equation.params["dimension"])
-    return lambda *parts: np.concatenate(parts, axis)
-
-
-def _stack(equation: Any) -> Function:
-    axis = int(equation.params["axis"])
-    return lambda *parts: np.stack(parts, axis)
 
 
 def _unstack(equation: Any) -> Function:
@@ -207,8 +202,8 @@ RULES: dict[str, Function] = {
     "reshape": _reshape,
     "squeeze": _reshape,
     "transpose": given("permutation", np.transpose),
-    "concatenate": _concatenate,
-    "stack": _stack,
+    "concatenate": _of_parts("dimension", np.concatenate),
+    "stack": _of_parts("axis", np.stack),
     "unstack": _unstack,
     "split": _split,
     "slice": _slice,
