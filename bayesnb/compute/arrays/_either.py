@@ -27,34 +27,19 @@ def _either(of_numpy: Callable[..., Any], of_jax: Callable[..., Any]) -> Callabl
     return call
 
 
-broadcast_to = _either(np.broadcast_to, jnp.broadcast_to)
-clip = _either(np.clip, jnp.clip)
-concatenate = _either(np.concatenate, jnp.concatenate)
-cumsum = _either(np.cumsum, jnp.cumsum)
-diagonal = _either(np.diagonal, jnp.diagonal)
-exp = _either(np.exp, jnp.exp)
-floor = _either(np.floor, jnp.floor)
 inverse = _either(np.linalg.inv, jnp.linalg.inv)
-isfinite = _either(np.isfinite, jnp.isfinite)
-isnan = _either(np.isnan, jnp.isnan)
-log = _either(np.log, jnp.log)
 log_gamma = _either(scipy.special.gammaln, gammaln)
-log1p = _either(np.log1p, jnp.log1p)
-logaddexp = _either(np.logaddexp, jnp.logaddexp)
-maximum = _either(np.maximum, jnp.maximum)
-minimum = _either(np.minimum, jnp.minimum)
-moveaxis = _either(np.moveaxis, jnp.moveaxis)
-ones_like = _either(np.ones_like, jnp.ones_like)
-repeat = _either(np.repeat, jnp.repeat)
 sigmoid = _either(scipy.special.expit, jax.nn.sigmoid)
-split = _either(np.split, jnp.split)
-sqrt = _either(np.sqrt, jnp.sqrt)
-square = _either(np.square, jnp.square)
-stack = _either(np.stack, jnp.stack)
 take = _either(np.take, partial(jnp.take, mode="clip"))  # places lie inside: filling would be work
-take_along_axis = _either(np.take_along_axis, jnp.take_along_axis)
-where = _either(np.where, jnp.where)
-zeros_like = _either(np.zeros_like, jnp.zeros_like)
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    """Any other function, by the name that numpy and ``jax.numpy`` give it."""
+    if name.startswith("_"):  # what Python asks of modules
+        raise AttributeError(name)
+    found: Callable[..., Any] = _either(getattr(np, name), getattr(jnp, name))
+    globals()[name] = found
+    return found
 
 
 def floats(x: Any) -> Array:
