@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from math import ceil, sqrt
 from typing import Any, ClassVar, Self
 
@@ -145,6 +144,7 @@ class HistogramStatistics(Statistics):
     atoms: Array
 
     axes: ClassVar[Axes] = (("counts", "KDG"), ("log_base", "KD"), ("edges", "KDE"), ("atoms", "KDG"))
+    alike = ("edges", "atoms")
 
     def axis_sizes(self, num_classes: int) -> Mapping[str, int]:
         columns, bins = np.shape(self.counts)[-2:]
@@ -189,10 +189,6 @@ class HistogramStatistics(Statistics):
                 "rows first, model.resolve(X, y), or give edges"
             )
         return super().merge(other)
-
-    def spread_classes(self, places: Array) -> Self:
-        first = np.zeros(len(places), np.intp)  # all classes have the same bins
-        return replace(super().spread_classes(places), edges=self.edges[first], atoms=self.atoms[first])
 
     def minus(self, part: Self) -> Self:
         left, base = without(self.counts, part.counts), self.log_base - part.log_base
@@ -239,9 +235,6 @@ class ViewStatistics(HistogramStatistics):
 
     def pool(self) -> Self:
         return self.join(self.bin_counts.pool(), self.moments.pool())
-
-    def spread_classes(self, places: Array) -> Self:
-        return self.join(self.bin_counts.spread_classes(places), self.moments.spread_classes(places))
 
     def minus(self, part: Self) -> Self:
         return self.join(self.bin_counts.minus(part.bin_counts), self.moments.minus(part.moments))

@@ -24,7 +24,7 @@ class NodeStatistics(Statistics):
 
     axes: ClassVar[Axes] = (("weights", "KDM"), ("frame", "KDF"))
     signed: ClassVar[tuple[str, ...]] = ("weights",)
-    fixed: ClassVar[tuple[str, ...]] = ("frame",)
+    fixed = alike = ("frame",)
 
     @property
     def num_columns(self) -> int:
@@ -53,10 +53,6 @@ class NodeStatistics(Statistics):
 
     def minus(self, part: Self) -> Self:
         return replace(self, weights=self.weights - part.weights)
-
-    def spread_classes(self, places: Array) -> Self:
-        first = np.zeros(len(places), np.intp)  # all classes have the same bins
-        return replace(super().spread_classes(places), frame=self.frame[first])
 
     def require_part(self, part: Self, block: str) -> None:
         bins = [np.asarray(one.weights).reshape(*one.weights.shape[:2], -1, ORDER).sum(axis=-1) for one in (self, part)]

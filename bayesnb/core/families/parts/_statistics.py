@@ -27,6 +27,9 @@ class Statistics(Node):
     fixed: ClassVar[tuple[str, ...]] = ("mean", "edges", "atoms")
     """The arrays that are no sums over rows."""
 
+    alike: ClassVar[tuple[str, ...]] = ()
+    """The arrays that are the same for all classes."""
+
     def check(self, block: str, num_classes: int) -> None:
         """Raise ValueError unless rows in ``num_classes`` classes can have these statistics."""
         if not self.axes:
@@ -60,9 +63,10 @@ class Statistics(Node):
     def spread_classes(self, places: Array) -> Self:
         """The same rows with other classes: class k is that of number ``places[k]``, or one without rows if this is K.
 
-        Its arrays are zeros; a class whose arrays are then others overrides it.
+        Its arrays are zeros, but for those that are alike; a class whose arrays are then others overrides it.
         """
-        return self.map(lambda _, a: class_rows(a, places))
+        first = np.zeros(len(places), np.intp)
+        return self.map(lambda name, a: a[first] if name in self.alike else class_rows(a, places))
 
     def minus(self, part: Self) -> Self:
         """The statistics without those of some of the rows; a class that overrides ``merge`` overrides it as well."""
