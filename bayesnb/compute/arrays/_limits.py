@@ -52,9 +52,7 @@ ROWS_A_POWER = 250  # of a part: F powers learned on n rows cost about F / (2 n)
 FEWEST_LEARNED, FEWEST_OF_CLASS = 1000, 50  # rows of a part, and of each of its classes; rarer ones have all theirs
 FEW_ROWS = 100  # and their weight, up to which dependence must convince folds too; 200 rows do as well without
 LEARNED_BYTES = 1 << 29  # of a part's log ratios in float32, which are copied once
-MOST_PRODUCTS = (
-    10_000_000_000  # n (K - 1) F^2 of powers that are not shared: 10 seconds; K D^2 (n + 10 D) of covariances
-)
+MOST_PRODUCTS = 10_000_000_000  # n (K - 1) F^2 of powers that are not shared: 10 s; K D^2 (n + 10 D) of covariances
 MOST_PAIRS = 20_000_000  # K S^2, for S categories and segments of all columns, of which the default counts pairs
 MOST_PAIR_RATIOS = 1_000_000_000  # n D^2, for n rows without themselves: some seconds
 KEPT_ROWS = 10_000  # of batches: all up to so many, in which bins are found, and then so many of each class

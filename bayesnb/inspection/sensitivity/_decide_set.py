@@ -21,12 +21,7 @@ from bayesnb.compute.numerics._log_prob import logsumexp
 from bayesnb.core.results._bounds import check_question, class_weights, sites_of
 from bayesnb.core.results._classifier import Posterior
 from bayesnb.core.results._decisions import check_costs
-from bayesnb.inspection.sensitivity._dominance import (
-    by_rows,
-    classes_of_rows,
-    smallest_margin,
-    take_alone,
-)
+from bayesnb.inspection.sensitivity._dominance import by_rows, classes_of_rows, smallest_margin, take_alone
 
 
 @pytree

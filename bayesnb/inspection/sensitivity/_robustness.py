@@ -18,12 +18,7 @@ from bayesnb.compute.arrays._typing import Array, Rows
 from bayesnb.compute.numerics._newton import find_root
 from bayesnb.core.results._bounds import check_question, class_weights, sites_of
 from bayesnb.core.results._classifier import Posterior
-from bayesnb.inspection.sensitivity._dominance import (
-    by_rows,
-    classes_of_rows,
-    smallest_margin,
-    take_alone,
-)
+from bayesnb.inspection.sensitivity._dominance import by_rows, classes_of_rows, smallest_margin, take_alone
 
 FEWEST, MOST = 1e-12, 1e12
 """Pseudo-rows that count as none, and as many as one likes."""

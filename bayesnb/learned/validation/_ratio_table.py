@@ -176,10 +176,8 @@ class LeftOutRatios:
 
     @cached_property
     def blocks(self) -> list[slice]:
-        """Rows whose log ratios fit in the cache together."""
-        return [*row_blocks(len(self.ratios), self.ratios[:1].nbytes, 0, limits.IN_CACHE)] or [
-            slice(0)
-        ]  # one, if empty
+        """Rows whose log ratios fit in the cache together; one block of none if there are none."""
+        return row_blocks(len(self.ratios), self.ratios[:1].nbytes, 0, limits.IN_CACHE) or [slice(0)]
 
 
 class Groups(NamedTuple):

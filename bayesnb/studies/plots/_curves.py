@@ -11,16 +11,7 @@ from bayesnb.compute.arrays._typing import Array, ArrayLike, LabelsLike
 from bayesnb.core.results._decisions import decide
 from bayesnb.inspection.sensitivity._robustness import Robustness
 from bayesnb.studies.comparison._metrics import NUM_BINS, ReliabilityBins
-from bayesnb.studies.plots._style import (
-    COLOURS,
-    HATCHES,
-    STYLES,
-    class_colour,
-    class_line,
-    method_lines,
-    shorten,
-    tidy,
-)
+from bayesnb.studies.plots._style import COLOURS, HATCHES, STYLES, class_colour, class_line, method_lines, shorten, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
