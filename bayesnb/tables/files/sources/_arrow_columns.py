@@ -14,15 +14,7 @@ from pyarrow import types
 
 from bayesnb.core.rows._labelled_rows import Specification
 from bayesnb.tables.files.sources._places import require_columns
-from bayesnb.tables.files.sources._source import (
-    RowBatch,
-    RowBlock,
-    Source,
-    StreamError,
-    at,
-    at_row,
-    read_ahead,
-)
+from bayesnb.tables.files.sources._source import RowBatch, RowBlock, Source, StreamError, at, read_ahead
 from bayesnb.tables.frames._series import Array, as_series, numbers, plain_text
 from bayesnb.tables.frames._texts import NUMBER, factorise, is_text, match
 from bayesnb.tables.frames._values import FLAGS, why_text
@@ -76,14 +68,9 @@ class EncodedRows(ABC):
                     labelled = self.labelled(batch)
                     if not labelled.rows.num_rows:
                         continue
-
-                    def encode(some: slice, rows: pa.RecordBatch = labelled.rows) -> Any:
-                        return self.encode(rows[some], classes)
-
-                    where = labelled.where(part.name)
-                    with at_row(part.name, labelled.rows.num_rows, encode, where):
-                        X, y, weight = encode(slice(None))
-                    yield RowBlock(X, y, weight, part.name, done + batch.done * part.size, where)
+                    X, y, weight = labelled.read(part.name, lambda rows: self.encode(rows, classes))
+                    read = done + batch.done * part.size
+                    yield RowBlock(X, y, weight, part.name, read, labelled.where(part.name))
             pa.default_memory_pool().release_unused()  # Arrow may keep the memory of finished parts
             done += part.size
 
@@ -170,13 +157,7 @@ class ColumnChoice(EncodedRows):
         found: set[Any] = set()  # a pass over the labels
         with at(f"{self.source.title} cannot be read"):
             for batch in self.source.batches(self.targets, self.texts, some=False):
-
-                def labels(some: slice, rows: pa.RecordBatch = batch.rows) -> set[Any]:
-                    return self._labels(rows[some])
-
-                place = (batch.part or self.source.parts[0]).name
-                with at_row(place, batch.rows.num_rows, labels, batch.where(place)):
-                    found |= labels(slice(None))
+                found |= batch.read((batch.part or self.source.parts[0]).name, self._labels)
         if not self.text:
             return max(found, default=0) + 1, None
         if num_classes is not None and num_classes < len(found):

@@ -82,6 +82,11 @@ class RowBatch:
         """The places of its rows for ``at_row``, such as `'x.csv', line 1,007`, in a part of that name."""
         return lambda row: f"{name}, {self.unit} {self.numbers()[row]:,}"
 
+    def read(self, name: str, use: Callable[[pa.RecordBatch], Any]) -> Any:
+        """What ``use`` makes of its rows; a StreamError names the first that it refuses, in a part of that name."""
+        with at_row(name, self.rows.num_rows, lambda some: use(self.rows[some]), self.where(name)):
+            return use(self.rows)
+
     def present(self, name: str) -> Array:
         """Whether each cell of a column [N] is there."""
         return ~pc.is_null(self.rows[name], nan_is_null=True).to_numpy(zero_copy_only=False)
