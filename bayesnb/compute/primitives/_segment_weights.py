@@ -56,10 +56,9 @@ def segment_weights(mass: Array, counts: Array, totals: Array) -> tuple[Array, A
     ``mass`` [..., D, G] and ``counts`` [..., K, D, G] of bins are added up over the bins from i to j, n_k over all;
     ``totals`` A are [..., A, D]. In units of what all rows are worth, A + n_k, nothing large is left to cancel.
     """
-    front = mass.shape[:-2]
-    flat = (part.reshape(prod(front), *part.shape[len(front) :]) for part in (mass, counts, totals))
-    weights, rest = jax.vmap(_of_columns)(*flat)
-    return weights.reshape(*front, *weights.shape[1:]), rest.reshape(*front, *rest.shape[1:])
+    of_all = jnp.vectorize(_of_columns, signature="(d,g),(k,d,g),(a,d)->(a,d,g,g),(a,d)")
+    found: tuple[Array, Array] = of_all(mass, counts, totals)
+    return found
 
 
 def _of_columns(mass: Array, counts: Array, totals: Array) -> tuple[Array, Array]:
