@@ -13,7 +13,7 @@ from bayesnb.compute.arrays._typing import Array
 from bayesnb.studies.comparison._differences import ALL_SETS, difference_of
 from bayesnb.studies.comparison._metrics import STUDY_METRICS
 from bayesnb.studies.plots._curves import learning_curve, use_log_scale
-from bayesnb.studies.plots._style import method_lines, name_lines, shorten
+from bayesnb.studies.plots._style import legend_below, method_lines, name_lines, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,8 +43,7 @@ def draw_curves(study: Any, metric: str = "log_loss", page: int = 1) -> Figure:
     for place, data_set in enumerate(sets):
         label = STUDY_METRICS[metric].heading if place % columns == 0 else ""
         _curves(figure.add_subplot(rows, columns, place + 1), study, data_set, metric, label)
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 6), frameon=False)
+    legend_below(figure, figure.axes[0], study.methods)
     if num_pages(study) > 1:
         figure.suptitle(f"Page {page} of {num_pages(study)}, {len(study.sets)} sets", fontsize=10)
     return figure

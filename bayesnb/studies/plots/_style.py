@@ -11,6 +11,7 @@ from bayesnb.studies.comparison._methods import COMPARED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#888888")
 """Colours of Okabe and Ito, safe for colour-blind people; marker, line and hatch separate classes in greyscale."""
@@ -84,3 +85,15 @@ def name_lines(ax: Axes, places: Array, names: Sequence[str]) -> Axes:
     ax.tick_params(axis="y", length=0)
     tidy(ax).grid(visible=False, axis="y")
     return ax
+
+
+def legend_below(figure: Figure, ax: Axes, names: Sequence[str]) -> None:
+    """The legend of some lines of the axes, below all panels, in as few rows as the figure's width allows."""
+    handles, labels = ax.get_legend_handles_labels()
+    by_label, count = dict(zip(labels, handles, strict=True)), len(names)
+    for rows in range(1, count + 1):
+        given = [by_label[name] for name in names], [*map(shorten, names)]
+        legend = figure.legend(*given, loc="outside lower center", ncols=-(-count // rows), frameon=False)
+        if rows == count or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()

@@ -6,7 +6,7 @@ import base64
 import io
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from bayesnb.studies.comparison._methods import REFERENCE
 from bayesnb.studies.comparison._metrics import METRICS, NUM_BINS
 from bayesnb.studies.plots._curves import confidence_shares, learning_curve, reliability
 from bayesnb.studies.plots._features import dependence
-from bayesnb.studies.plots._style import COLOURS, STYLES, name_lines
+from bayesnb.studies.plots._style import COLOURS, STYLES, legend_below, name_lines
 from bayesnb.studies.report._comparison import Comparison, numbers_of, rank
 from bayesnb.studies.report._glossary import anchor, linked, read_words
 from bayesnb.studies.report._summary import Findings, Summary, capitalise, number, plural, tenths, with_error
@@ -184,7 +184,7 @@ def learning_figure(summary: Summary, result: Comparison) -> Figure:
     mean = f"mean of {plural(result.repeats, 'split')}, {plural(summary['splits']['test_rows'], 'test row')}"
     bands = f"\nbands: 95 % interval of {' and '.join(banded)}" if result.repeats > 1 else ""
     figure.suptitle(f"{summary['data']['name']}: {mean}{bands}", fontsize=9)
-    _legend(figure, axes[0], methods)
+    legend_below(figure, axes[0], methods)
     return figure
 
 
@@ -247,7 +247,7 @@ def reliability_figure(summary: Summary, result: Comparison) -> Figure:
         below.label_outer()
     title = f"{summary['data']['name']}: calibration on the test rows"
     figure.suptitle(f"{title}\nwhiskers: ± 2 standard errors over splits of {' and '.join(whiskers)}", fontsize=10)
-    _legend(figure, axes[0, 0], methods)
+    legend_below(figure, axes[0, 0], methods)
     return figure
 
 
@@ -271,16 +271,3 @@ def _figure(width: float, height: float) -> Figure:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     return Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.05))
-
-
-def _legend(figure: Figure, ax: Any, methods: Iterable[str]) -> None:
-    handles, labels = ax.get_legend_handles_labels()
-    by_label = dict(zip(labels, handles, strict=True))
-    num_rows = math.ceil(1.6 * len(by_label) / figure.get_figwidth())  # an entry is 1.6 inches wide
-    figure.legend(
-        [by_label[method] for method in methods],
-        list(methods),
-        loc="outside lower center",
-        ncols=math.ceil(len(by_label) / num_rows),
-        frameon=False,
-    )

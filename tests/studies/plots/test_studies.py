@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from bayesnb.studies.comparison._differences import difference_of, differences
 from bayesnb.studies.plots._studies import draw_curve, draw_curves, draw_differences, draw_forest, draw_keys, num_pages
 from bayesnb.studies.plots._style import method_lines
-from tests.studies.comparison.studies import random_study
+from tests.studies.comparison.studies import METHODS, random_study
 
 
 def test_log_losses_have_a_logarithmic_scale_that_shows_every_mean():
@@ -46,6 +46,21 @@ def test_the_legend_has_a_line_for_each_method():
     for name, figure in keys.items():
         (line,) = figure.findobj(Line2D)
         assert (line.get_color(), line.get_marker()) == (lines[name]["color"], lines[name]["marker"])
+
+
+@pytest.mark.parametrize(("sets", "others", "rows"), [(1, "", 2), (1, "abc", 4), (3, "", 1), (3, "abc", 2)])
+def test_the_legend_of_a_picture_is_whole(sets, others, rows):
+    """It has all methods in their order, within the picture, in no more rows than that takes."""
+    study = wide_study(sets)
+    losses, study.methods = study.losses, [*study.methods, "default", *map("a model of my own, {}".format, others)]
+    study.losses = lambda *place: losses(*place[:2], place[2] if place[2] in METHODS else "MLE", place[3])
+    figure = draw_curves(study)
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == study.methods
+    box, corners = legend.get_window_extent(), [text.get_window_extent() for text in legend.get_texts()]
+    assert box.x0 >= 0 and box.x1 <= figure.bbox.width
+    assert len({round(corner.y0 / 5) for corner in corners}) == rows
 
 
 def test_the_lines_are_the_means_of_the_study():
