@@ -21,7 +21,7 @@ from bayesnb.core.storage._whole_file import whole_file
 from bayesnb.inspection._dependence import Dependence
 from bayesnb.studies.comparison._methods import REFERENCE
 from bayesnb.studies.comparison._metrics import METRICS, NUM_BINS
-from bayesnb.studies.plots._curves import confidence_shares, learning_curve, reliability
+from bayesnb.studies.plots._curves import confidence_shares, learning_curve, reliability, use_log_scale
 from bayesnb.studies.plots._features import dependence
 from bayesnb.studies.plots._style import COLOURS, STYLES, legend_below, name_lines
 from bayesnb.studies.report._comparison import Comparison, numbers_of, rank
@@ -146,6 +146,7 @@ def _short(name: str) -> str:
 
 
 PAGE_DPI = 144  # 1.5 pixels for each of the page's 96
+FAR = 3.0  # times the upper quartile: curves and intervals that reach beyond are cut, so that the others stay apart
 
 
 def draw_figures(findings: Findings, summary: Summary) -> dict[str, Figure]:
@@ -174,21 +175,26 @@ def learning_figure(summary: Summary, result: Comparison) -> Figure:
     """Log loss above accuracy, against the training size; narrow, so that the letters stay legible on a phone."""
     figure = _figure(5.2, 6.4)
     axes = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
-    sizes, methods = summary["splits"]["sizes"], [method for method in summary["priors"] if method in STYLES]
-    banded = [*dict.fromkeys((REFERENCE, result.best(sizes[-1], among=methods)))]  # more would hide each other
+    sizes, best = summary["splits"]["sizes"], result.best(result.sizes[-1])
+    methods = [method for method in summary["priors"] if method in STYLES or method == best]
+    banded = [*dict.fromkeys((REFERENCE, best))]  # more would hide each other
     panels = (("log_loss", "log loss (nats)", True), ("accuracy", "accuracy", False))
     for ax, (metric, ylabel, log_scale) in zip(axes, panels, strict=True):
         means = {method: np.array([result.mean(size, method, metric) for size in sizes]) for method in methods}
         curves = {m: (table[:, 0], np.where(m in banded, table[:, 1], np.nan)) for m, table in means.items()}
         learning_curve(ax, sizes, curves, ylabel, log_scale=log_scale).label_outer()
+    losses = {method: [result.mean(size, method, "log_loss")[0] for size in sizes] for method in methods}
+    limit = FAR * np.quantile([*losses.values()], 0.75) or np.inf
+    beyond = [method for method, own in losses.items() if max(own) > limit]
+    if beyond:
+        axes[0].set_ylim(top=limit)
+        use_log_scale(axes[0])
     mean = f"mean of {plural(result.repeats, 'split')}, {plural(summary['splits']['test_rows'], 'test row')}"
     bands = f"\nbands: 95 % interval of {' and '.join(banded)}" if result.repeats > 1 else ""
-    figure.suptitle(f"{summary['data']['name']}: {mean}{bands}", fontsize=9)
+    far = f"\nlog loss beyond the picture: {', '.join(beyond)}" if beyond else ""
+    figure.suptitle(f"{summary['data']['name']}: {mean}{bands}{far}", fontsize=9)
     legend_below(figure, axes[0], methods)
     return figure
-
-
-FAR = 3.0  # times the upper quartile: intervals that reach beyond are cut, with an arrow, so that the others stay apart
 
 
 def differences_figure(summary: Summary, result: Comparison) -> Figure:

@@ -15,6 +15,7 @@ from bayesnb.compute.arrays import _limits as limits
 from bayesnb.inspection._dependence import Dependence
 from bayesnb.studies.comparison._first_split import Evidence, Inclusion
 from bayesnb.studies.comparison._metrics import ReliabilityBins
+from bayesnb.studies.plots._style import method_lines
 from bayesnb.studies.report import _page as page
 from bayesnb.studies.report._summary import summarise
 from tests.comparisons import CHECK, PAIRS, MadeUp, by_hand, findings_of, record, synthetic, widest
@@ -102,20 +103,20 @@ def test_whiskers_of_chosen_methods():
         assert {*ax.get_legend_handles_labels()[1]} == {"MLE", "MAP"}
 
 
-LOSSES = {  # at 20 rows MAP is best and MLE is far off; at 40 averaged is best, of which no line is drawn
+LOSSES = {  # at 20 rows MAP is best and MLE is far off; at 40 averaged is best, which has no line of its own
     20: {"MLE": [40, 60, 80], "MAP": [0.9, 1.0, 1.1], "full Bayes": [1.2, 1.35, 1.35], "averaged": [1.3, 1.3, 1.3]},
     40: {"MLE": [1.0, 1.1, 1.2], "MAP": [0.5, 0.6, 0.7], "full Bayes": [0.8, 0.9, 0.7], "averaged": [0.5, 0.5, 0.6]},
 }
 
 
-def made_of_losses():
+def made_of_losses(losses_of=LOSSES):
     records = tuple(
         record(i, method, loss, size=size)
-        for size, by_method in LOSSES.items()
+        for size, by_method in losses_of.items()
         for method, losses in by_method.items()
         for i, loss in enumerate(losses)
     )
-    findings = findings_of(synthetic("b"), MadeUp(dict.fromkeys(LOSSES[20], "none"), records))
+    findings = findings_of(synthetic("b"), MadeUp(dict.fromkeys(losses_of[20], "none"), records))
     return findings, summarise(findings, "")
 
 
@@ -146,15 +147,30 @@ def test_differences_are_drawn_from_full_bayes_and_from_the_best_of_each_size():
         assert texts[3].startswith("+")
 
 
-def test_bands_and_whiskers_are_those_of_full_bayes_and_the_best_drawn():
+def test_the_learning_curves_have_the_best_method_and_bands_of_it_and_of_full_bayes():
     findings, summary = made_of_losses()
     figure = page.learning_figure(summary, findings.result)
-    assert "bands: 95 % interval of full Bayes and MAP" in figure.get_suptitle()
+    assert "bands: 95 % interval of full Bayes and averaged" in figure.get_suptitle()
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["MLE", "MAP", "full Bayes", "averaged"]
+    colours = method_lines(["full Bayes", "averaged", "MLE", "MAP"])
     for ax in figure.axes:
         bands = [band.get_facecolor()[0, :3] for band in ax.collections if band.get_paths()]
-        expected = [to_rgb(plots.STYLES[method]["color"]) for method in ("full Bayes", "MAP")]
-        assert_allclose(bands, expected)
-        assert len(ax.lines) == 3
+        assert_allclose(bands, [to_rgb(colours[method]["color"]) for method in ("full Bayes", "averaged")])
+        assert len(ax.lines) == 4
+
+
+def test_a_log_loss_that_is_far_off_does_not_flatten_the_other_curves():
+    findings, summary = made_of_losses()
+    figure = page.learning_figure(summary, findings.result)
+    low, high = figure.axes[0].get_ylim()
+    assert low < 0.5  # of averaged
+    assert 1.3 < high < 5 < 60  # of full Bayes; of the MLE
+    assert "log loss beyond the picture: MLE" in figure.get_suptitle()
+    findings, summary = made_of_losses({20: LOSSES[20] | {"MLE": [2.0, 2.1, 2.2]}, 40: LOSSES[40]})
+    figure = page.learning_figure(summary, findings.result)
+    assert figure.axes[0].get_ylim()[1] > 2.1
+    assert "beyond" not in figure.get_suptitle()
 
 
 def test_confidence_shares_add_up_to_one():

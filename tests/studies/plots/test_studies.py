@@ -59,7 +59,8 @@ def test_the_legend_of_a_picture_is_whole(sets, others, rows):
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == study.methods
     box, corners = legend.get_window_extent(), [text.get_window_extent() for text in legend.get_texts()]
-    assert box.x0 >= 0 and box.x1 <= figure.bbox.width
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.width
     assert len({round(corner.y0 / 5) for corner in corners}) == rows
 
 
