@@ -26,14 +26,14 @@ def headline(largest: pd.DataFrame, smallest: pd.DataFrame | None, rope: float) 
     said = [_firsts(largest)]
     if len(sets) > 1 and largest["method"].nunique() > 1:
         said.insert(int(len(sets) <= FEW), _rank(largest))
-    said = [f"With {rows} {said[0]}", *(text[0].upper() + text[1:] for text in said[1:])]
+    said = [f"With {rows}, {said[0]}", *(text[0].upper() + text[1:] for text in said[1:])]
     if largest["method"].nunique() > 1:
         few = f", and {len(sets)} sets tell little of others" if len(sets) < ENOUGH else ""
         said.append(
-            f"Settled: with a probability above {SURE:g} every other method is worse by more than {rope:g}, or equal "
-            f"to within it{f'; over sets, on most sets like these{few}' if len(sets) > 1 else ''}."
+            f"Settled means that, with a probability above {SURE:g}, every other method is worse by more than {rope:g} "
+            f"or equal to within {rope:g}{f'; over sets, on most sets like these{few}' if len(sets) > 1 else ''}."
         )
-    return said if smallest is None else [*said, f"With the fewest training rows {_firsts(smallest)}"]
+    return said if smallest is None else [*said, f"With the fewest training rows, {_firsts(smallest)}"]
 
 
 def _firsts(table: pd.DataFrame) -> str:

@@ -233,7 +233,7 @@ def _finding(result: Comparison, size: int) -> dict[str, str]:
     if near and result.repeats > 1:
         named = "every other method" if near == others else ", ".join(near)
         scores += f". Not clearly worse than it: {named}"
-    return {"claim": f"With {plural(size, 'training row')} {claim}.", "scores": f"{scores}."}
+    return {"claim": f"With {plural(size, 'training row')}, {claim}.", "scores": f"{scores}."}
 
 
 def _impossible(result: Comparison) -> str:
@@ -311,10 +311,10 @@ def next_step(result: Comparison, pairs: Dependence | None) -> str:
     best, steps = result.best(result.sizes[-1]), []
     surest = [] if pairs is None else pairs.strongest(1)
     if best in ARGUMENTS:
-        steps.append(f"bayesnb.NaiveBayesClassifier({ARGUMENTS[best]}), which is '{best}'")
+        steps.append(f"'{best}' in your own code, bayesnb.NaiveBayesClassifier({ARGUMENTS[best]})")
     depends = any(pair.log_bayes_factor > limits.STRONG_DEPENDENCE and pair.per_row > 0 for pair in surest)
     if depends and "default" not in result.methods:
-        steps.append("bayesnb.NaiveBayesClassifier(), 'default', with models in which columns depend on each other")
+        steps.append("'default', bayesnb.NaiveBayesClassifier(), with models in which columns depend on each other")
     if not {*RIVALS} & {*result.methods}:
         steps.append("--rivals, for a logistic regression and a random forest on the same splits")
     if not steps:

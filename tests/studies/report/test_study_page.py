@@ -59,7 +59,7 @@ def test_every_link_leads_to_a_word_in_the_page(written):
 def test_the_page_says_first_which_method_is_best_where_and_whether_that_is_settled(written):
     _, page, scores = written
     part = scores[(scores["metric"] == "log_loss") & (scores["best"] == 1)]
-    claim = re.search(r"With the most training rows of each set (.*?)\.", page.text)[1]
+    claim = re.search(r"With the most training rows of each set, (.*?)\.", page.text)[1]
     for name, size in LARGEST.items():
         (first,) = part[(part["data_set"] == name) & (part["size"] == size)]["method"]
         assert f"'{first}'" in claim
@@ -154,8 +154,16 @@ def test_one_method_on_one_set_at_one_size_has_a_page_without_words(tmp_path):
     names = write_study(study, tmp_path)
     page = Document((tmp_path / "report.html").read_text())
     assert "forest.png" not in names
-    assert "With 16 training rows 'MLE' has the highest accuracy on a." in page.text
+    assert "With 16 training rows, 'MLE' has the highest accuracy on a." in page.text
     assert {*page.tables} == {"scores", "methods", "seconds"}
+    assert "2 splits, training sets of 16 rows." in page.text
+
+
+def test_a_table_of_a_few_lines_is_whole(tmp_path):
+    write_study(nb.experiment({"a": rows(1.0, 0)}, ["MLE"], sizes=[*range(16, 24)], splits=2), tmp_path)
+    text = (tmp_path / "report.html").read_text()
+    assert Document(text).tables["sizes"]
+    assert 'class="scroll tall"' not in text
 
 
 def test_curves_of_more_than_thirty_sets_are_several_pictures(tmp_path, monkeypatch):

@@ -73,7 +73,7 @@ def finding(**losses):
 def test_the_finding_names_a_method_that_is_clearly_better():
     loss = {"MLE": [1.1, 5.0], "MAP": [0.7, 0.9], "full Bayes": [1.5, 1.7]}
     found, table = finding(**loss)
-    assert found["claim"] == "With 20 training rows MAP predicts clearly better than full Bayes."
+    assert found["claim"] == "With 20 training rows, MAP predicts clearly better than full Bayes."
     assert found["scores"] == (
         "Its log loss is .80 ±1.50 and its accuracy .900 ±.000; full Bayes has 1.60 ±1.50 and .900 ±.000. "
         "Not clearly worse than it: MLE."
@@ -81,12 +81,12 @@ def test_the_finding_names_a_method_that_is_clearly_better():
     assert [row["log_loss"]["than_full_bayes"] for row in table] == [None, "better", None]
     assert [row["log_loss"]["than_best"] for row in table] == [None, None, "worse"]
     found, _ = finding(**loss | {"MLE": [1.71, 1.9]})
-    assert found["claim"] == "With 20 training rows MAP predicts best."
+    assert found["claim"] == "With 20 training rows, MAP predicts best."
 
 
 def test_the_finding_says_where_a_lead_may_be_chance_or_is_none():
     found, _ = finding(**{"MLE": [1.0, 2.0], "full Bayes": [1.4, 1.8]})
-    chance = "With 20 training rows MLE has the lowest log loss, but its lead over full Bayes may be chance."
+    chance = "With 20 training rows, MLE has the lowest log loss, but its lead over full Bayes may be chance."
     assert found["claim"] == chance
     assert found["scores"].endswith("Not clearly worse than it: every other method.")
     one, _ = finding(**{"MLE": [1.0], "full Bayes": [1.4]})  # the noise of one split is unknown
@@ -94,16 +94,16 @@ def test_the_finding_says_where_a_lead_may_be_chance_or_is_none():
     assert one["scores"] == "Its log loss is 1.00 and its accuracy .900; full Bayes has 1.40 and .900."
     for equal in (1.0, 1.0 - 1e-9):  # of equal methods full Bayes
         found, table = finding(**{"MLE": [equal, equal + 1.0], "full Bayes": [1.0, 2.0]})
-        assert found["claim"] == "With 20 training rows full Bayes has the lowest log loss."
+        assert found["claim"] == "With 20 training rows, full Bayes has the lowest log loss."
         assert table[0]["log_loss"]["than_full_bayes"] is None
     assert finding(**{"full Bayes": [1.0, 2.0]})[0]["claim"] == found["claim"]
 
 
 def test_full_bayes_predicts_best_where_all_others_are_clearly_worse():
     found, _ = finding(**{"MLE": [1.41, 2.4], "MAP": [1.31, 2.3], "full Bayes": [1.0, 2.0]})
-    assert found["claim"] == "With 20 training rows full Bayes predicts best."
+    assert found["claim"] == "With 20 training rows, full Bayes predicts best."
     found, _ = finding(**{"MLE": [1.41, 2.4], "MAP": [0.9, 2.4], "full Bayes": [1.0, 2.0]})
-    assert found["claim"] == "With 20 training rows full Bayes has the lowest log loss."
+    assert found["claim"] == "With 20 training rows, full Bayes has the lowest log loss."
     assert found["scores"].endswith("±.000. Not clearly worse than it: MAP.")
 
 
@@ -267,12 +267,14 @@ def test_the_next_step_is_the_best_method_and_rivals_that_are_not_there():
     rivals = "--rivals, for a logistic regression and a random forest on the same splits."
     powers = {"full Bayes": 0.4, "tempered": 0.3}
     assert step({"full Bayes": 0.4}) == (
-        f"To try next: bayesnb.NaiveBayesClassifier(method='posterior'), which is 'full Bayes'; {rivals}"
+        f"To try next: 'full Bayes' in your own code, bayesnb.NaiveBayesClassifier(method='posterior'); {rivals}"
     )
-    assert step(powers).startswith("To try next: bayesnb.NaiveBayesClassifier(temper=True), which is 'tempered'; ")
+    assert step(powers).startswith(
+        "To try next: 'tempered' in your own code, bayesnb.NaiveBayesClassifier(temper=True); "
+    )
     default = {"full Bayes": 0.4, "default": 0.3}
-    assert step(default, PAIRS) == f"To try next: bayesnb.NaiveBayesClassifier(), which is 'default'; {rivals}"
-    depend = "; bayesnb.NaiveBayesClassifier(), 'default', with models in which columns depend on each other; "
+    assert step(default, PAIRS) == f"To try next: 'default' in your own code, bayesnb.NaiveBayesClassifier(); {rivals}"
+    depend = "; 'default', bayesnb.NaiveBayesClassifier(), with models in which columns depend on each other; "
     assert depend in step(powers, PAIRS)
     assert depend not in step(powers)
     assert step(powers | {"default": 0.5}, PAIRS) == step(powers)  # it was tried, and is not the best
@@ -284,4 +286,4 @@ def test_the_next_step_is_the_best_method_and_rivals_that_are_not_there():
 def test_it_ends_in_short(mixed):
     lines = printed_results(*mixed).splitlines()
     text = words(" ".join(lines[lines.index("In short") + 1 :]))
-    assert re.match(r"With 10 training rows .* With 84 training rows .* To try next: .*\.$", text)
+    assert re.match(r"With 10 training rows, .* With 84 training rows, .* To try next: .*\.$", text)
