@@ -142,12 +142,13 @@ def compare(
     from rich.padding import Padding
 
     from bayesnb.compute.arrays._user_warnings import warn
-    from bayesnb.tables.files._description import make_table
+    from bayesnb.tables.files._description import describe, read_table
     from bayesnb.tables.files.sources._paths import open_data
+    from bayesnb.tables.frames._inferred import in_compare
 
     screen, notes = console(), console(stderr=True)
     say_reading(notes, data)
-    table = make_table(open_data(data, declared), target, dict(overrides))
+    table = read_table(describe(open_data(data, declared), target, dict(overrides), how=in_compare))
 
     from bayesnb.core.results._pseudo_rows import require_categories
     from bayesnb.studies.comparison._data_sets import DataSet

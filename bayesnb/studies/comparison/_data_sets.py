@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,11 @@ from pyarrow.types import is_dictionary
 from sklearn.utils import _safe_indexing as take
 
 from bayesnb.compute.arrays._cells import is_sparse
+from bayesnb.compute.arrays._user_warnings import warn
 from bayesnb.core.model._naive_bayes import NaiveBayes
 from bayesnb.core.rows._checks import check_shapes, num_parts
 from bayesnb.studies.comparison._asked import check_groups, names_of
-from bayesnb.tables.files._description import Description, Table, describe, read_table
+from bayesnb.tables.files._description import Description, Table, describe, read_table, say_unlabelled
 from bayesnb.tables.files.sources._paths import as_pandas, of_frame, open_data
 from bayesnb.tables.files.sources._places import split_target
 from bayesnb.tables.files.sources._source import Source
@@ -150,7 +151,7 @@ def _read_set(name: str, given: Any, seed: int, group: Any, reading: Reading) ->
         )
     X, y = given
     frame: Any = as_frame(X)
-    own = [column for column in (y, group) if isinstance(column, str)]
+    own, target = [column for column in (y, group) if isinstance(column, str)], y if isinstance(y, str) else "class"
     for column in own:
         if frame is None or column not in frame.columns:
             hint = "" if frame is None else closest(column, frame.columns)
@@ -172,15 +173,34 @@ def _read_set(name: str, given: Any, seed: int, group: Any, reading: Reading) ->
     group, places = _checked_groups(name, group, y), np.flatnonzero(~gone)
     X, y = take(X, places), y[places]
     plain = pd.DataFrame(X, columns=[f"x{d}" for d in range(X.shape[1])]) if frame is None else X
-    target = next(f"class{'_' * n}" for n in range(99) if f"class{'_' * n}" not in plain)
+    target = next(name for name in (f"{target}{'_' * n}" for n in range(99)) if name not in plain)
     labels = (
         pd.Series(y, plain.index) if y.dtype.kind in "iufb" else pd.Series(y.astype(str), plain.index, dtype=object)
     )
     source = of_frame(name, plain.assign(**{target: labels})).read_as(reading)
-    found = describe(source, target, {})
+    found = _described(name, source, target, {}, int(gone.sum()))
     given = X if frame is None else _as_others_take(source, found)[[*X]]
     group = None if group is None else group[places]
     return DataSet(name, read_table(found), None, given, places, (*plain,), seed, group)
+
+
+def _described(name: str, source: Source, target: str | None, likelihoods: Any, gone: int = 0) -> Description:
+    """The features and the classes of a set, whose name is said with every warning and error.
+
+    Args:
+        name, source, target, likelihoods: As for ``describe``.
+        gone: The number of rows without a class, if the source has them no more.
+    """
+    try:
+        found = describe(source, target, likelihoods, how=lambda *_: "")  # a study has no option for likelihoods
+    except DataError as error:
+        raise DataError(f"set '{name}': {error}") from error
+    gone = gone or found.num_unlabelled
+    said = [*([say_unlabelled(gone, found.target.name)] if gone else []), *found.warnings]
+    found = replace(found, warnings=tuple(f"set '{name}': {text}" for text in said))
+    for text in found.warnings:
+        warn(text)
+    return found
 
 
 def _checked_groups(name: str, given: Any, y: Array) -> Array | None:
@@ -195,7 +215,7 @@ def _of_file(name: str, given: str, seed: int, group: Any, reading: Reading) -> 
     """A file, with the column of classes after a colon, or a set of scikit-learn."""
     data, target = split_target(given)
     source, column = open_data(data, reading), [group] if isinstance(group, str) else []
-    found = describe(source, target, dict.fromkeys(column, "skip"))
+    found = _described(name, source, target, dict.fromkeys(column, "skip"))
     rows = _as_others_take(source, found, column).drop(columns=found.target.name)
     table, group = read_table(found), rows.pop(group) if column else group
     group = _checked_groups(name, group, table.y)

@@ -63,6 +63,7 @@ def render_study(
     figures = {f"curve of {name}": draw_curve(study, name, metric) for name in study.sets}
     figures |= {f"forest of {name}": draw_forest(apart, name, rope) for name in apart["method"].unique()}
     figures |= {f"line of {name}": figure for name, figure in draw_keys(study.methods).items()}
+    notes = [text for data, _ in study._plan.sets.values() for text in data.table.warnings] if study._plan else []
     failed = study.failures().groupby(["data_set", "method", "size", "reason"], sort=False)["split"].nunique()
     page = templates().get_template("study.html.jinja")
     return page.render(
@@ -81,6 +82,7 @@ def render_study(
         together=together,
         differences=apart.to_dict("records"),
         estimators=of_sets["estimator"].dropna().unique().tolist(),
+        notes=notes,
         failures=failed.reset_index(name="splits").to_dict("records"),
         figures={name: embed(png(figure, PAGE_DPI)) for name, figure in figures.items()},
         words=read_words(),

@@ -33,6 +33,8 @@ from bayesnb.tables.frames._series import Array, DataError, are_missing, as_seri
 from bayesnb.tables.frames._summaries import Summary
 from bayesnb.tables.frames._words import require_vocabularies
 
+OTHER = "choose another, target=..., --target or FILE:COLUMN"
+
 
 @dataclass(frozen=True, eq=False)
 class Description(EncodedRows):
@@ -207,25 +209,22 @@ def _classes_of(target: Summary, weight: str | None) -> tuple[Any, ...]:
     name, rows, distinct = target.name, target.num_cells, target.distinct
     if rows == 0:
         where = f" in rows whose weight, '{weight}', is above zero" if weight else ""
-        raise DataError(f"the target '{name}' has nothing in it{where}; choose another, target=... or --target")
+        raise DataError(f"the target '{name}' has nothing in it{where}; {OTHER}")
     if target.holds:
         raise DataError(f"the target '{name}' holds {target.holds}; convert it to text or numbers, or choose another")
     if target.values is not None and distinct == 1:
         only = label(*target.values.tolist())
-        raise DataError(f"the target '{name}' has one class only, '{only}': choose another, target=... or --target")
+        raise DataError(f"the target '{name}' has one class only, '{only}': {OTHER}")
     shown = f"{distinct}" if target.values is not None else f"more than {limits.MOST_VALUES:,}"
     few = distinct <= (limits.FEW_CLASSES if target.whole else limits.FEW_VALUES)
     often = target.whole and target.times >= limits.FEW_CLASSES * distinct
     if not (target.text or few or often):
         raise DataError(
             f"the target '{name}' is a measurement ({shown} different numbers in {rows} rows); classification needs "
-            "classes: choose another, target=... or --target, or put its numbers into classes"
+            f"classes: {OTHER}, or put its numbers into classes"
         )
     if target.values is None or 2 * distinct > target.times:
-        raise DataError(
-            f"the target '{name}' has {shown} classes in {rows} rows; most would be seen once: choose another, "
-            "target=... or --target"
-        )
+        raise DataError(f"the target '{name}' has {shown} classes in {rows} rows; most would be seen once: {OTHER}")
     return in_order(target.values.tolist())
 
 
@@ -265,6 +264,12 @@ class Table:
     def rows(self, index: Array) -> tuple[dict[str, Array], Array]:
         """The features and the labels of some rows."""
         return {block: values[index] for block, values in self.X.items()}, self.y[index]
+
+
+def say_unlabelled(rows: int, target: str) -> str:
+    """A sentence on the rows without a class."""
+    have, do = ("one row has", "does") if rows == 1 else (f"{rows:,} rows have", "do")
+    return f"{have} no class in column '{target}', and {do} not count"
 
 
 def make_table(source: Source, target: str | None = None, overrides: Mapping[str, str] | None = None) -> Table:

@@ -24,7 +24,7 @@ from bayesnb.learned.forests._layout import Layout, Segments
 from bayesnb.learned.forests._pairs import PairStatistics, count_pairs
 from bayesnb.learned.validation._ratio_table import count_features
 from bayesnb.tables.files._counting import count
-from bayesnb.tables.files._description import Description, describe
+from bayesnb.tables.files._description import Description, describe, say_unlabelled
 from bayesnb.tables.files._progress import progress
 from bayesnb.tables.files._table_schema import TableSchema
 from bayesnb.tables.files.engines._engine_counts import count_block, count_query
@@ -138,10 +138,8 @@ def fit_table(
             counted = weight is None and not (temper or (method == "default" and temper is None))
             how: Any = {"missing": missing, "counted": counted}
             described = describe(opened, target, likelihoods, advance, in_python, weight, **how)
-    unlabelled = described.num_unlabelled
-    if unlabelled:
-        rows, do = ("one row has", "does") if unlabelled == 1 else (f"{unlabelled:,} rows have", "do")
-        warn(f"{rows} no class in column '{described.target.name}', and {do} not count")
+    if described.num_unlabelled:
+        warn(say_unlabelled(described.num_unlabelled, described.target.name))
     for warning in described.warnings:
         warn(warning)
     return fit_described(described, statistics, progress_bar=progress_bar, **params)

@@ -202,13 +202,18 @@ def on_command_line(name: str, kind: str) -> str:
     return f"--as {shlex.quote(f'{name}={kind}')}"
 
 
+def in_compare(name: str, kind: str) -> str:
+    """The same of `bayesnb compare`, which counts no words."""
+    return "" if kind == "words" else on_command_line(name, kind)
+
+
 def warnings_of(columns: Mapping[str, Summary], choices: Sequence[Column], how: Callable[..., str]) -> tuple[str, ...]:
     """Sentences about columns whose likelihoods were inferred.
 
     Args:
         columns: Their summaries, by name.
         choices: The columns, each with its likelihood.
-        how: What to write to choose another likelihood: ``in_python`` or ``on_command_line``.
+        how: What to write to choose another likelihood, such as ``in_python``; empty where it cannot be chosen.
     """
     said = (of_lost_names, _of_units, _of_codes)
     found = [*filter(None, (_of_numbers_as_text(columns[choice.name]) for choice in choices))]
@@ -219,11 +224,14 @@ def warnings_of(columns: Mapping[str, Summary], choices: Sequence[Column], how: 
         names = [choice.name for choice in choices if choice.reason == reason]
         if names:
             noun, verb, be, it = ("column", "has", "is", "it") if len(names) == 1 else ("columns", "have", "are", "one")
-            keep = how(names[0], "normal" if reason == ROW_NUMBERS else "categorical")
-            advice = "" if reason in (NOTHING, ONE_VALUE) else f"; to keep {it}, write {keep}"
-            advice = f"; to keep {it}, convert it to text or numbers" if reason in of_types else advice
-            if reason in (IDENTIFIERS, TOO_MANY):
-                advice += f", or, to count the words of its texts, {how(names[0], 'words')}"
+            advice = "; to learn from dates, add a column of numbers, such as the month" if reason == ALL_DATES else ""
+            if reason in of_types:
+                advice = f"; to keep {it}, convert it to text or numbers"
+            kind = {IDENTIFIERS: "categorical", TOO_MANY: "categorical", ROW_NUMBERS: "normal"}.get(reason)
+            if kind and (keep := how(names[0], kind)):
+                advice = f"; to keep {it}, write {keep}"
+            if kind == "categorical" and (words := how(names[0], "words")):
+                advice += f", or, to count the words of its texts, {words}"
             found.append(f"{noun} {listing(names)} {verb} {reason} and {be} left out{advice}")
     return tuple(found)
 

@@ -1,6 +1,7 @@
 """The command line of experiments: files, answers of nb.experiment, and one sentence for every mistake."""
 
 import gc
+import html
 import re
 import signal
 import time
@@ -48,6 +49,17 @@ def test_several_sets_have_the_answers_of_the_function(place):
     again = run("iris", "good.csv:label", *options)
     assert (again.exit_code, again.stderr) == (0, "")
     assert (place / "here" / "cells.jsonl").read_bytes() == cells
+
+
+def test_what_is_left_out_is_said_on_the_screen_and_on_the_page(place):
+    frame = pd.read_csv(place / "good.csv").assign(name=lambda rows: "n" + rows.index.astype(str))
+    frame.to_csv(place / "named.csv", index=False)
+    result = run("named.csv:label", "--methods", "MLE", "--sizes", "10", "--splits", "2", "--out", "here")
+    sentence = "set 'named': column 'name' has a different text in nearly every row and is left out"
+    assert f"warning: {sentence}\n" in result.stderr
+    page = (place / "here" / "report.html").read_text()
+    assert sentence in html.unescape(page)
+    assert "1 warning about the data" in page
 
 
 def test_groups_and_timeout_are_those_of_the_function(place):

@@ -1,5 +1,7 @@
 """What a user may give as a data set, and the hash of its contents."""
 
+import re
+
 import numpy as np
 import numpyro.distributions as dist
 import pandas as pd
@@ -46,12 +48,44 @@ def test_one_changed_cell_label_or_prior_is_another_hash():
 
 def test_rows_without_a_class_are_left_out_and_the_places_of_the_others_kept():
     y = pd.Series(np.where(np.arange(40) == 3, None, np.where(Y, "yes", "no")))
-    data = read(s=(X, y))
+    with pytest.warns(UserWarning, match="^set 's': one row has no class"):
+        data = read(s=(X, y))
     assert_array_equal(data.places, np.delete(np.arange(40), 3))
     assert data.table.classes == ("no", "yes")
     assert_array_equal(data.given_rows(np.array([3])), X[[4]])
 
 
+def messy(**others):
+    """Columns that are left out or read as text, and three rows without a class."""
+    names = [f"R{number:03}" for number in range(40)]
+    days = pd.date_range("2024-01-01", periods=40).astype(str)
+    income = [*map(str, range(1000, 1039)), "unknown"]
+    y = np.where(np.arange(40) < 3, None, np.where(Y, "yes", "no"))
+    return pd.DataFrame({"name": names, "day": days, "income": income, "x": X[:, 0], **others, "y": y})
+
+
+def test_what_is_left_out_or_read_as_text_is_said_of_each_set(tmp_path):
+    """As of a table that is fitted; there is no option to choose a likelihood, so none is named."""
+    messy().to_csv(tmp_path / "s.csv", index=False)
+    for given in ((messy(), "y"), (messy().drop(columns="y"), messy()["y"]), str(tmp_path / "s.csv")):
+        with pytest.warns(UserWarning, match="^set 's': ") as caught:
+            data = read(s=given)
+        said = [str(warning.message) for warning in caught]
+        assert len(said) == 4
+        assert said[0].startswith("set 's': 3 rows have no class")
+        assert said[1].startswith("set 's': column 'income' is read as text because of 'unknown' ")
+        assert said[2] == "set 's': columns 'name', 'income' have a different text in nearly every row and are left out"
+        assert said[3].startswith("set 's': column 'day' has dates or times and is left out")
+        assert not re.search("--as|likelihoods=", " ".join(said))
+        assert said == [*data.table.warnings]
+
+
+def test_a_refusal_names_the_set():
+    with pytest.raises(DataError, match=r"^set 'other': the target '\w+' has one class only, '1'"):
+        read_sets({"s": (X, Y), "other": (X, np.ones(40, int))}, seed=0)
+
+
+@pytest.mark.filterwarnings("ignore:set 's': ")
 def test_labels_and_cells_that_say_missing_are_missing_in_a_frame_and_in_a_file(tmp_path):
     y = np.array(["u", "v", " NA ", "none"] * 10, object)
     frame = pd.DataFrame(X, columns=[*"abc"]).assign(word=["red", "?", "blue", "n/a", "off"] * 8, y=y)
@@ -90,6 +124,7 @@ def mixed_columns():
     return frame
 
 
+@pytest.mark.filterwarnings("ignore:set 's': ")
 def test_code_of_other_authors_gets_one_frame_from_a_file_and_from_every_frame(tmp_path):
     frame, csv, parquet = mixed_columns(), tmp_path / "t.csv", tmp_path / "t.parquet"
     frame.to_csv(csv, index=False)
