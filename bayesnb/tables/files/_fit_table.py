@@ -112,6 +112,8 @@ def fit_table(
     params |= {"dependence": dependence, "missing": missing, "random_state": random_state, "num_samples": num_samples}
     require(Parameters(**params))
     declared = READING.declare(reading)
+    if not isinstance(target, str | None):
+        raise DataError(f"target must be the name of a column, got {type(target).__name__}: the estimator takes X and y")
     if isinstance(source, TableSchema):
         if not (target is weight is None and likelihoods is AUTO and missing == AUTO and declared == READING):
             raise DataError(

@@ -223,11 +223,17 @@ def row_of(classifier: NaiveBayesClassifier, data: str, row: int) -> pd.DataFram
 
     Raises:
         DataError: if the file has no such row, or lacks columns of the fit.
+        StreamError: naming the line, if a cell does not fit.
     """
     schema, before = _schema(classifier), 0
-    for batch in _read(classifier, open_data(data, schema.reading)):
+    source = open_data(data, schema.reading)
+    for batch in _read(classifier, source):
         if row <= before + batch.rows.num_rows:
-            return as_pandas(batch)[row - before - 1 : row - before].reindex(columns=schema.names)
+            one = batch.keep(np.arange(before + 1, before + batch.rows.num_rows + 1) == row)
+            frame, place = one.frame, source.title if one.part is None else one.part.name
+            with at_row(place, 1, lambda some, frame=frame: schema.encode(frame[some]), one.where(place)):
+                schema.encode(frame)
+            return as_pandas(one).reindex(columns=schema.names)
         before += batch.rows.num_rows
     raise DataError(f"'{data}' has {before:,} rows, so there is no row {row:,}; the first is 1")
 

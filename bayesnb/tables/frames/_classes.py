@@ -177,7 +177,9 @@ def warn_of_labels(classes: Array, counts: Array) -> None:
         )
     alone = [label(one) for one, count in zip(labels, counts.tolist(), strict=True) if count == 1]
     if alone and counts.sum() >= limits.FEW_VALUES:
-        warn(f"the class {listing(alone)} has one row, which says little of it: join it with another, or leave it out")
+        one, have, it = ("the class", "has", "it") if len(alone) == 1 else ("the classes", "have", "each")
+        say = f"{one} {listing(alone)} {have} one row, which says little: join {it} with another, or leave it out"
+        warn(say + "; numbers that measure are not classes" * (2 * len(alone) > len(labels)))
 
 
 def name_of(y: Any) -> str | None:

@@ -51,7 +51,8 @@ def named(schema: Any, classes: Any) -> Iterator[None]:
 def first_row(error: ValueError, num_rows: int, use: Callable[[slice], object]) -> str:
     """The first row up to which ``use`` refuses rows in the same sentence, such as `row 7: `; empty if there is none.
 
-    Also if the sentence names a row itself, or is about sums of rows or a whole column: it fits the last row, too.
+    Also if the sentence names a row itself, or is about sums of rows or a whole column: it fits the last row, too. What
+    no rows are refused for, such as a likelihood that does not exist, is no row's.
     """
 
     def refuses(row: int) -> bool:
@@ -62,8 +63,8 @@ def first_row(error: ValueError, num_rows: int, use: Callable[[slice], object]) 
         return False
 
     with warnings.catch_warnings(action="ignore"):
-        row = num_rows if NO_ROW.search(str(error)) else bisect_left(range(num_rows), True, key=refuses)
-    return f"row {row}: " if row < num_rows else ""
+        row = num_rows if NO_ROW.search(str(error)) else bisect_left(range(-1, num_rows), True, key=refuses) - 1
+    return f"row {row}: " if 0 <= row < num_rows else ""
 
 
 def use_rows(use: Callable[[Any], Any], rows: Any, schema: Any, classes: Any) -> Any:

@@ -174,6 +174,7 @@ class Schema:
             near = self.near(names)
             hint = closest(missing[0], names) if len(missing) == 1 and not near else ""
             hint = f"; did you mean {listing(near)}? Names must agree in case and blanks" if near else hint
+            hint = hint or ": add it, with missing cells if it is not known"
             raise DataError(f"the rows have no column {listing(missing)}, which the model was fitted to{hint}")
 
     def near(self, names: Sequence[str]) -> list[str]:

@@ -218,6 +218,7 @@ def test_parts_without_dependence_have_intervals():
         (["predict", "m.model", "good.csv", "--keep", "lable"], "keep names the column 'lable', which 'good.csv' does"),
         (["explain", "m.model", "good.csv", "--row", "41"], "has 40 rows, so there is no row 41"),
         (["explain", "m.model", "narrow.csv", "--row", "1"], "the rows have no column 'height'"),
+        (["explain", "m.model", "odd.csv", "--row", "1"], "'odd.csv', line 2: column 'height' holds text, 'tall'"),
         (["explain", "m.model", "good.csv", "--row", "0"], "0 is not in the range"),
         (["explain", "m.model", "good.csv", "--row", "1", "--against", "c"], "there is no class 'c'"),
         (

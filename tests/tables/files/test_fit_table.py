@@ -109,6 +109,10 @@ def test_warnings_say_what_to_write_in_python(path):
         ({"likelihoods": "gaussian"}, "'gaussian' is not a likelihood"),
         ({"likelihoods": {"colour": "normal"}}, "'colour' holds text, which cannot be normal"),
         ({"method": "mpa"}, "method must be one of"),
+        (
+            {"target": pd.Series([0, 1])},
+            "target must be the name of a column, got Series: the estimator takes",
+        ),
     ],
 )
 def test_mistakes(path, options, message):

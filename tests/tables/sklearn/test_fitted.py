@@ -195,5 +195,18 @@ def test_labels_that_are_nearly_alike_and_classes_of_one_row_are_named():
         lambda: nb.NaiveBayesClassifier(method="posterior").fit(PAIRED, y),
         lambda: nb.fit_table(PAIRED.assign(y=y), "y", method="posterior"),
     ):
-        with pytest.warns(UserWarning, match="the class 'other' has one row, which says little of it"):
+        with pytest.warns(UserWarning, match="the class 'other' has one row, which says little: join it with"):
             fit()
+
+
+def test_a_measurement_as_labels_is_pointed_out():
+    measured = np.r_[np.arange(20.0), 1.0, 1.0]
+    with pytest.warns(UserWarning, match=r"the classes '0', .* have one row.*; numbers that measure are not classes"):
+        nb.NaiveBayesClassifier(method="posterior").fit(measured[:, None], measured.astype(int))
+
+
+@pytest.mark.parametrize("kinds", [{"agee": "normal"}, {"age": "norml"}])
+def test_a_likelihood_that_does_not_exist_is_no_fault_of_a_row(kinds):
+    frame = pd.DataFrame({"age": np.arange(12.0)})
+    with pytest.raises(ValueError, match=r"^(there is no column|'norml' is not a likelihood)"):
+        nb.NaiveBayesClassifier(likelihoods=kinds).fit(frame, np.arange(12) % 2)
