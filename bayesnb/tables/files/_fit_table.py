@@ -113,7 +113,7 @@ def fit_table(
     require(Parameters(**params))
     declared = READING.declare(reading)
     if not isinstance(target, str | None):
-        raise DataError(f"target must be the name of a column, got {type(target).__name__}: the estimator takes X and y")
+        raise DataError(f"target must be the name of a column, got {type(target).__name__}; estimators take X and y")
     if isinstance(source, TableSchema):
         if not (target is weight is None and likelihoods is AUTO and missing == AUTO and declared == READING):
             raise DataError(

@@ -111,7 +111,7 @@ def test_warnings_say_what_to_write_in_python(path):
         ({"method": "mpa"}, "method must be one of"),
         (
             {"target": pd.Series([0, 1])},
-            "target must be the name of a column, got Series: the estimator takes",
+            "target must be the name of a column, got Series; estimators take",
         ),
     ],
 )
