@@ -24,6 +24,9 @@ from bayesnb.studies.report._run_study import study_of
 from bayesnb.studies.report._study import NOT_RUN, Experiment
 from bayesnb.tables.frames._series import Array, DataError
 
+INTERRUPTED, OUT_OF_MEMORY = "interrupted", "out of memory"
+"""Why a comparison was stopped, where nothing failed that would fail again."""
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -186,7 +189,7 @@ def compare(plan: Plan, journal: Journal, on_fit: Callable[[Place, float], objec
     def told(place: Place) -> None:
         cell = journal[plan.keys[place]]
         if cell.failed:
-            raise DataError(cell.failed)
+            raise _failure(place, cell)
         on_fit(place, cell.seconds)
 
     try:
@@ -197,11 +200,15 @@ def compare(plan: Plan, journal: Journal, on_fit: Callable[[Place, float], objec
     if not unknown:
         return Comparison(data, study_of(plan, [*METRICS], journal), priors)
     if caught is None:  # it failed in an earlier run
-        caught = DataError(next(journal[key].failed for key in plan.keys.values() if journal[key].failed))
+        caught = next(_failure(place, journal[key]) for place, key in plan.keys.items() if journal[key].failed)
     if 0 in unknown:
         raise caught
     complete = slice(min(unknown))
     known = replace(design, nested=design.nested[complete], redrawn=design.redrawn[complete])
-    stopped = "interrupted" if isinstance(caught, KeyboardInterrupt) else str(caught) or "out of memory"
+    stopped = INTERRUPTED if isinstance(caught, KeyboardInterrupt) else str(caught) or OUT_OF_MEMORY
     plan = replace(plan, sets={data.name: (data, known)})
     return Comparison(data, study_of(plan, [*METRICS], journal), priors, stopped)
+
+
+def _failure(place: Place, cell: Cell) -> DataError:
+    return DataError(f"{place.method} failed at n = {place.size:,}, {cell.failed}")

@@ -21,7 +21,7 @@ from bayesnb.studies.comparison._designs import default_repeats, num_test_rows
 from bayesnb.studies.comparison._first_split import Evidence, NutsCheck
 from bayesnb.studies.comparison._methods import COMPARED, PRIOR_MEANINGS, REFERENCE, RIVALS
 from bayesnb.studies.comparison._metrics import FLOOR_NATS, METRICS
-from bayesnb.studies.report._comparison import Comparison
+from bayesnb.studies.report._comparison import INTERRUPTED, OUT_OF_MEMORY, Comparison
 from bayesnb.tables.frames._columns import Column
 
 PACKAGES = ("jax", "numpyro", "numpy", "scikit-learn")
@@ -152,7 +152,9 @@ def _say_where_it_stopped(result: Comparison) -> str | None:
     if result.stopped is None:
         return None
     after = f"The comparison was stopped after {plural(result.repeats, 'split')} ({result.stopped})"
-    return f"{after}; others are missing: the same command goes on."
+    if result.stopped in (INTERRUPTED, OUT_OF_MEMORY):
+        return f"{after}; others are missing: the same command goes on."
+    return f"{after}; others are missing, and the same command ends there again: leave out what fails, by --methods."
 
 
 def _test_rows(result: Comparison) -> str | None:

@@ -10,13 +10,15 @@ from sklearn.datasets import load_wine
 import bayesnb as nb
 from bayesnb.core.fits._closed_form import fit_posterior
 from bayesnb.studies.comparison._data_sets import bayes_model
+from bayesnb.studies.comparison._journal import Journal
 from bayesnb.studies.comparison._method_fits import FIT_OF
 from bayesnb.studies.comparison._metrics import log_loss
+from bayesnb.studies.report._comparison import compare, plan_comparison
 from bayesnb.studies.report._summary import _say_where_it_stopped
 from bayesnb.tables.files._description import make_table
 from bayesnb.tables.files.sources._paths import of_frame
 from bayesnb.tables.frames._series import DataError
-from tests.comparisons import QUICK, MadeUp, by_hand, compared, record, synthetic
+from tests.comparisons import QUICK, MadeUp, by_hand, compared, data_of, record, synthetic
 
 NO_ECE = "no interval: ECE is no mean over rows; give design='resplit'"
 
@@ -147,7 +149,9 @@ def test_a_stopped_comparison_has_the_splits_that_are_complete(error):
     assert result.stopped == {"": "interrupted", "too much": "too much"}.get(str(error)) or "out of memory"
     for name in QUICK:
         assert_array_equal(result.values(84, name, "brier"), whole.values(84, name, "brier"))
-    assert "stopped after 2 splits" in _say_where_it_stopped(result)
+    said = _say_where_it_stopped(result)
+    assert "stopped after 2 splits" in said
+    assert ("the same command goes on" in said) == (result.stopped in ("interrupted", "out of memory"))
     assert whole.stopped is None
     at = len(fits) + 1
     with pytest.raises(type(error)):
@@ -159,8 +163,27 @@ def test_a_method_that_fails_ends_it_with_the_reason(monkeypatch):
         raise ValueError("no answer")
 
     monkeypatch.setitem(FIT_OF, "averaged", fail)
-    with pytest.raises(DataError, match="ValueError: no answer"):
+    with pytest.raises(DataError, match="averaged failed at n = 5, ValueError: no answer"):
         compared(synthetic("b", rows=40), (5,), 2, methods=(*QUICK, "averaged"))
+
+
+def test_a_method_that_fails_in_a_later_split_ends_every_run_there(monkeypatch):
+    def fail_once(*args, **options):
+        nonlocal left
+        left -= 1
+        if not left:
+            raise ValueError("no answer")
+        return fit(*args, **options)
+
+    fit, left = FIT_OF["averaged"], 2
+    monkeypatch.setitem(FIT_OF, "averaged", fail_once)
+    plan, journal = plan_comparison(data_of(synthetic("b", rows=40), 1), (5,), 2, (*QUICK, "averaged")), Journal()
+    for _ in range(2):  # the failure is kept
+        result = compare(plan, journal)
+        assert (result.repeats, result.stopped) == (1, "averaged failed at n = 5, ValueError: no answer")
+        assert _say_where_it_stopped(result).endswith(
+            "others are missing, and the same command ends there again: leave out what fails, by --methods."
+        )
 
 
 def test_the_scores_are_those_of_an_experiment_of_one_table():
