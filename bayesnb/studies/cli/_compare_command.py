@@ -126,7 +126,7 @@ def compare(
       bayesnb compare patients.csv --target outcome --sizes 20,50,100 --no-nuts
       bayesnb compare wine --rivals
     """
-    from bayesnb.studies.comparison._asked import check_sizes
+    from bayesnb.studies.comparison._asked import check_folder, check_sizes
     from bayesnb.studies.comparison._methods import NAIVE_BAYES, RIVALS, check_methods
     from bayesnb.tables.files.sources._places import BUILT_IN, require_column, require_data
     from bayesnb.tables.frames._values import READING
@@ -136,6 +136,8 @@ def compare(
     if target is not None:
         require_column(data, target, declared.sep)
     check_sizes(sizes)
+    if out is not None:
+        check_folder(out)
     chosen = (NAIVE_BAYES if methods is None else methods) + tuple(name for name in RIVALS if rivals)
     check_methods(chosen)
     import numpy as np

@@ -99,7 +99,7 @@ def experiment(
       bayesnb experiment adult.csv:income bank.csv:y --sizes 16,64,256 --out runs/paper
       bayesnb experiment iris --methods 'full Bayes,tempered' --metrics accuracy --reference 'full Bayes'
     """
-    from bayesnb.studies.comparison._asked import check_groups, check_metrics, check_sizes, names_of
+    from bayesnb.studies.comparison._asked import check_folder, check_groups, check_metrics, check_sizes, names_of
     from bayesnb.studies.comparison._methods import COMPARED, require_method
     from bayesnb.tables.files.sources._places import BUILT_IN, require_column, require_data, split_target
     from bayesnb.tables.frames._values import READING, DataError, closest
@@ -112,6 +112,7 @@ def experiment(
             require_column(file, column, declared.sep)
     check_metrics(metrics)
     check_sizes(sizes)
+    check_folder(out)
     for method in methods:
         require_method(method)
     chosen = [*methods, *map(load_program, places)]

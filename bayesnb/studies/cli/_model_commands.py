@@ -82,9 +82,13 @@ def fit(
       bayesnb fit wine --method averaged --save wine.model
     """
     from bayesnb.tables.files.sources._places import BUILT_IN, require_column, require_data
+    from bayesnb.tables.frames._asked import require_likelihood, require_method
     from bayesnb.tables.frames._values import READING
 
     require_data(data)
+    require_method(method, smoothing)
+    for kind in (kind for _, kind in overrides if isinstance(kind, str)):
+        require_likelihood(kind)
     declared = READING.declare(reading)
     if target is not None:
         require_column(data, target, declared.sep)
@@ -96,9 +100,7 @@ def fit(
     from bayesnb.tables.files._fit_table import fit_described
     from bayesnb.tables.files._progress import progress
     from bayesnb.tables.files.sources._paths import open_data
-    from bayesnb.tables.sklearn._settings import Parameters, require
 
-    require(Parameters(method=method, smoothing=smoothing))
     flags = None if missing == "none" else missing
     with progress(f"describing '{data}'", 1.0, wanted=True) as advance:
         description = describe(open_data(data, declared), target, dict(overrides), advance, missing=flags)
@@ -169,20 +171,24 @@ def predict(
       bayesnb predict clicks.model today.parquet --keep id --out scores.parquet
       bayesnb predict patients.model new.csv --robustness
     """
-    from bayesnb.tables.files.sources._places import require_data, require_path
+    from bayesnb.tables.files.sources._places import require_data, require_path, require_table_name
 
     require_path(model)
     require_data(data)
     if out is not None:
         _require_writable(out, data, model)
+        require_table_name(out)
+    population = None if class_prior is None else _class_prior(class_prior)
     from bayesnb.tables.files._predictions import predict_table
     from bayesnb.tables.frames._series import label
 
     classifier = _load(model)
     labels = {label(value): value for value in classifier.classes_.tolist()}
     table = None if costs is None else _costs(costs, labels)
-    if class_prior is not None:
-        classifier = classifier.with_class_prior(_class_prior(class_prior, labels))
+    if isinstance(population, dict):
+        population = {labels.get(name, name): number for name, number in population.items()}
+    if population is not None:
+        classifier = classifier.with_class_prior(population)
     how: Any = {"keep": keep, "costs": table, "to": out or sys.stdout, "robustness": robustness, **reading}
     rows = predict_table(classifier, data, **how)
     click.echo(f"{rows:,} rows predicted" + (f" and written to {out}" if out else ""), err=True)
@@ -236,12 +242,12 @@ def explain(model: str, data: str, row: int, against: str | None, seed: int) -> 
     click.echo(explanation.table(0, limits.MOST_SHOWN, of=best).partition("\n")[2])
 
 
-def _class_prior(given: str, labels: dict[str, Any]) -> Any:
-    """The class prior by label, from `ham=.9,spam=.1`; names may contain commas and equals signs."""
-    from bayesnb.tables.frames._series import DataError
+def _class_prior(given: str) -> Any:
+    """The class prior by the labels' names, from `ham=.9,spam=.1`; these may contain commas and equals signs."""
+    from bayesnb.tables.frames._values import DataError
 
     pairs = re.findall(r"(.+?)=(-?\d*\.?\d+(?:[eE]-?\d+)?)(?:,|$)", given)
-    found = {labels.get(name, name): float(number) for name, number in pairs}
+    found = {name: float(number) for name, number in pairs}
     if given != "uniform" and (not found or ",".join(map("=".join, pairs)) != given or len(found) < len(pairs)):
         raise DataError(f"--class-prior must be uniform, or such as ham=.9,spam=.1 with each class once, got '{given}'")
     return found or given

@@ -1,7 +1,9 @@
-"""What is asked of a study, checked before JAX is loaded: names of sets, metrics, sizes."""
+"""What is asked of a study, checked before JAX is loaded: names of sets, metrics, sizes, the folder."""
 
 from __future__ import annotations
 
+import errno
+import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +14,23 @@ import numpy as np
 from bayesnb.studies.comparison._metrics import STUDY_METRICS
 from bayesnb.tables.files.sources._places import split_target
 from bayesnb.tables.frames._values import DataError, closest
+
+CELLS, ABOUT = "cells.jsonl", "study.json"
+"""The files by which a folder is known as that of a study: its cells, and what describes it."""
+
+
+def check_folder(folder: Path) -> None:
+    """Raise DataError for what cannot be a study's folder: a file, a place that is not writable, one of other files."""
+    place = folder.absolute()
+    there = next(one for one in (place, *place.parents) if one.exists())
+    wrong = 0 if os.access(there, os.W_OK | os.X_OK) else errno.EACCES
+    if not there.is_dir():
+        wrong = errno.EEXIST if there == place else errno.ENOTDIR
+    if wrong:
+        raise DataError(f"out='{folder}' cannot be written ({os.strerror(wrong)}): give another folder")
+    names = {path.name for path in there.iterdir() if not path.name.startswith(".")} if there == place else set()
+    if names - {"lock"} and not names & {CELLS, ABOUT}:
+        raise DataError(f"out='{folder}' has other files than those of a study: give an empty or a new folder")
 
 
 def names_of(files: Sequence[str]) -> list[str]:

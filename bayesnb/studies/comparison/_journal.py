@@ -25,11 +25,12 @@ import numpy as np
 
 from bayesnb.compute.arrays._user_warnings import warn
 from bayesnb.core.storage._whole_file import locked, whole_file
+from bayesnb.studies.comparison._asked import ABOUT, CELLS
 from bayesnb.studies.comparison._designs import Design, Split
 from bayesnb.studies.comparison._scored_cells import Cell, Place
 from bayesnb.tables.frames._series import Array, DataError
 
-CELLS, LOSSES, ABOUT, SPLITS, LOCK = "cells.jsonl", "losses.bin", "study.json", "splits.npz", "lock"
+LOSSES, SPLITS, LOCK = "losses.bin", "splits.npz", "lock"
 KINDS = "nested", "redrawn"
 PLAIN, PLAIN_BYTES = 3, 9
 """Losses of a row without sets of classes, and their bytes."""

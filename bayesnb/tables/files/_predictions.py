@@ -25,6 +25,7 @@ from bayesnb.inspection.sensitivity._robustness import own_s_star
 from bayesnb.tables.files._progress import progress
 from bayesnb.tables.files.sources._csv import line
 from bayesnb.tables.files.sources._paths import as_pandas, open_data
+from bayesnb.tables.files.sources._places import require_table_name
 from bayesnb.tables.files.sources._source import RowBatch, Source, at_row, read_ahead
 from bayesnb.tables.files.sources._tables import open_table
 from bayesnb.tables.frames._refusals import named
@@ -178,8 +179,7 @@ def table_file(to: str | os.PathLike[str] | TextIO, schema: pa.Schema) -> Iterat
         yield _csv_writer(to, schema)
         return
     out = Path(to)
-    if out.suffix.lower() not in (".csv", ".parquet"):
-        raise DataError(f"predictions are written to a .csv or a .parquet file, and '{out}' is neither")
+    require_table_name(out)
     try:
         with whole_file(out) as handle, ExitStack() as stack:
             if out.suffix.lower() == ".parquet":

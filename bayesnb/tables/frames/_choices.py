@@ -12,10 +12,11 @@ import numpy as np
 
 from bayesnb.core.families import FAMILIES, Family
 from bayesnb.core.families._views import require_no_view
-from bayesnb.tables.frames._columns import BLOCKS, KINDS, SKIP, SPARSE, title_of
+from bayesnb.tables.frames._asked import LIKELIHOODS, require_likelihood
+from bayesnb.tables.frames._columns import BLOCKS, KINDS, SPARSE, title_of
 from bayesnb.tables.frames._levels import levels_given
 from bayesnb.tables.frames._values import DataError, closest, listing
-from bayesnb.tables.frames._words import WORDS, vectorizer_of
+from bayesnb.tables.frames._words import vectorizer_of
 
 AUTO = "auto"
 ASKED = "skipped, as asked"
@@ -39,7 +40,7 @@ def choose_kinds(likelihoods: Any, names: Sequence[Any]) -> Chosen:
         return {name: _check_kind(kind) for name, kind in found.items()}
     if not isinstance(likelihoods, Sequence):
         raise DataError(
-            f"likelihoods must be '{AUTO}', one of {', '.join((*FAMILIES, *WORDS))}, a list of them, one per column, a "
+            f"likelihoods must be '{AUTO}', one of {', '.join(LIKELIHOODS)}, a list of them, one per column, a "
             f"dict of them by column, or a family, got {likelihoods!r}"
         )
     if len(likelihoods) != len(names):
@@ -55,10 +56,7 @@ def _check_kind(kind: Any) -> Any:
     if isinstance(kind, list | tuple | np.ndarray):
         return levels_given([*kind])
     require_no_view(kind)
-    known = (*FAMILIES, *WORDS, SKIP, "a list of its levels")
-    if not isinstance(kind, str) or kind not in known:
-        hint = closest(kind, known) if isinstance(kind, str) else ""
-        raise DataError(f"{kind!r} is not a likelihood of a column: expected one of {', '.join(known)}{hint}")
+    require_likelihood(kind)
     return _family_of(kind) if kind in FAMILIES and kind not in KINDS else kind
 
 

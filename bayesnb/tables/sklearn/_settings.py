@@ -30,15 +30,13 @@ from bayesnb.learned.forests._stacked import COLUMNS, COVARIANCES, StackedPoster
 from bayesnb.learned.validation._default import Count, Default, fit_default
 from bayesnb.learned.validation._relevance import can_learn_each, is_wide
 from bayesnb.learned.validation._temper import temper_fitted
+from bayesnb.tables.frames._asked import require_method
 from bayesnb.tables.frames._blocks import AnySchema, BlocksSchema, make_schema
 from bayesnb.tables.frames._choices import AUTO
 from bayesnb.tables.frames._classes import by_label
 from bayesnb.tables.frames._columns import MISSING
 from bayesnb.tables.frames._missing import require_words, with_indicators
-from bayesnb.tables.frames._series import DataError, closest
-
-BOUNDS = (1e-100, 1e15)
-"""Range of positive smoothing; outside it, rounding loses the pseudo-counts or the counts."""
+from bayesnb.tables.frames._series import DataError
 
 FITS: dict[str, Callable[..., Classifier]] = {
     "default": fit_posterior,
@@ -52,12 +50,6 @@ FITS: dict[str, Callable[..., Classifier]] = {
 
 BY_EM = ("default", "map", "mle")
 """The methods that can use rows without a label."""
-
-COMPARED_AS = {"full Bayes": "posterior", "learned prior": "empirical", "MAP": "map", "MLE": "mle", "NUTS": "nuts"}
-"""The methods by their names in a comparison and in prose."""
-
-TEMPERED = ("tempered", "feature weights", "temper", "per_feature")
-"""Names of tempered fits elsewhere; here it is an argument."""
 
 PARTS: dict[bool | str | None, tuple[str, ...]] = {
     None: (COLUMNS, "best", "aode", *COVARIANCES), False: (COLUMNS,), "forest": ("best",), "aode": ("aode",)
@@ -174,24 +166,8 @@ def costs_by_label(given: Any, classes: Array) -> Any:
 
 def require(asked: Parameters) -> None:
     """Raise ValueError for a method, a smoothing, a forgetting, powers, a dependence or flags that there are not."""
-    method, smoothing, temper, dependence = asked.method, asked.smoothing, asked.temper, asked.dependence
-    if not isinstance(method, str) or method not in FITS:
-        name = method if isinstance(method, str) else ""
-        hint = f"; here it is called '{COMPARED_AS[name]}'" if name in COMPARED_AS else closest(name, FITS)
-        if name in TEMPERED:
-            hint = (
-                "; tempering is an argument of NaiveBayesClassifier, temper=True or 'per_feature', or "
-                "nb.temper(clf, X, y) after a fit"
-            )
-        raise ValueError(f"method must be one of {', '.join(FITS)}, got {method!r}{hint}")
-    number = not isinstance(smoothing, bool) and isinstance(smoothing, int | float | np.number)
-    may_be_zero = method in ("map", "mle")
-    low, high = BOUNDS
-    if not number or not (low <= smoothing <= high or (smoothing == 0 and may_be_zero)):
-        least = "0 or " * may_be_zero + f"{low:g}"
-        raise ValueError(
-            f"smoothing must be a number from {least} to {high:g} for method {method!r}, got {smoothing!r}"
-        )
+    method, temper, dependence = asked.method, asked.temper, asked.dependence
+    require_method(method, asked.smoothing)
     check_factors(asked.forgetting, [], "forgetting")
     require_words(asked.missing)
     if asked.unlabelled not in (None, "use"):

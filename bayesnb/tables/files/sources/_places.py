@@ -35,6 +35,12 @@ def require_path(path: str) -> None:
         raise DataError(f"'{path}' cannot be read: {error.strerror or error}") from error
 
 
+def require_table_name(path: Path) -> None:
+    """Raise DataError unless predictions can be written under this name."""
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        raise DataError(f"predictions are written to a .csv or a .parquet file, and '{path}' is neither")
+
+
 def split_target(given: str) -> tuple[str, str | None]:
     """The data and the column of classes that `FILE:COLUMN` names; either may have colons of its own."""
     if given in BUILT_IN or os.path.exists(given) or ":" not in given:
