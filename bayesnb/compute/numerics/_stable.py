@@ -6,7 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.compute.arrays._placement import Array
+from bayesnb.compute.arrays import _either as either
+from bayesnb.compute.arrays._placement import Array, on_host
 
 NEVER = -1e30
 """The log of a weight that counts as zero; unlike -inf it has a gradient, and in float32 sums of it are finite."""
@@ -46,14 +47,15 @@ def squarable(z: Array) -> Array:
 
 def length(z: Array, axis: int) -> Array:
     """The root of sum z^2, which does not overflow; its gradient at 0 is 0."""
-    largest = jax.lax.stop_gradient(jnp.abs(z).max(axis=axis, keepdims=True, initial=0.0))
-    unit = jnp.where(largest > 1.0, largest, 1.0)
-    return unit.squeeze(axis) * root(jnp.square(z / unit).sum(axis=axis))
+    largest = abs(z).max(axis=axis, keepdims=True, initial=0.0)
+    largest = largest if on_host(largest) else jax.lax.stop_gradient(largest)
+    unit = either.where(largest > 1.0, largest, 1.0)
+    return unit.squeeze(axis) * root(either.square(z / unit).sum(axis=axis))
 
 
 def root(x: Array) -> Array:
     """The square root, whose gradient at 0 is 0."""
-    return jnp.where(x > 0, jnp.sqrt(jnp.where(x > 0, x, 1.0)), 0.0)
+    return either.where(x > 0, either.sqrt(either.where(x > 0, x, 1.0)), 0.0)
 
 
 def safe_log(p: Array) -> Array:

@@ -15,13 +15,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._cells import observed
 from bayesnb.compute.arrays._compute import compute_rows, interpret
 from bayesnb.compute.arrays._loops import in_threads, row_blocks
 from bayesnb.compute.arrays._placement import Array, on_host, varying_as
 from bayesnb.compute.numerics import _stable as stable
-from bayesnb.compute.numerics._covariances import log_determinant, proper, variances, whiten
+from bayesnb.compute.numerics._covariances import inside, log_determinant, proper, variances, whiten
 from bayesnb.compute.numerics._one_by_one import factors
 
 LOG_2PI = 1.8378770664093453
@@ -53,6 +54,12 @@ class Whitening(NamedTuple):
     origins: Array
     centres: Array
     log_det: Array
+
+    def of(self, seen: Array) -> Whitening:
+        """Of columns [D] alone, if no other varies."""
+        both = np.ix_(range(len(self.covariance)), seen, seen)
+        loc, origins, centres = (part[:, seen] for part in (self.loc, self.origins, self.centres))
+        return Whitening(loc, self.covariance[both], self.inverse[both], origins, centres, self.log_det)
 
 
 @jax.jit
@@ -105,17 +112,17 @@ def _on_device(given: Whitening, x: Array) -> Distances:
 
 def _varying(covariance: Array) -> Array:
     """False for columns whose variance is 0 in every class, [D]."""
-    return jnp.asarray(variances(covariance) > 0).any(axis=0)
+    return (variances(covariance) > 0).any(axis=0)
 
 
 def _whole_rows(given: Whitening, x: Array) -> Distances:
     """Distances of rows without missing cells."""
     varying = _varying(given.covariance)
-    deviations = jnp.where(varying[None], x[None] - given.origins[:, None], 0.0)
-    white = deviations @ jnp.swapaxes(given.inverse, 1, 2)
+    deviations = either.where(varying[None], x[None] - given.origins[:, None], 0.0)
+    white = deviations @ given.inverse.mT
     lengths = stable.length(white - given.centres[:, None], axis=2).T
-    log_det = jnp.broadcast_to(given.log_det[None], lengths.shape)
-    return Distances(lengths, log_det, jnp.broadcast_to(varying.sum(), x.shape[:1]))
+    log_det = either.broadcast_to(given.log_det[None], lengths.shape)
+    return Distances(lengths, log_det, either.broadcast_to(varying.sum(), x.shape[:1]))
 
 
 @partial(jax.jit, static_argnames="by_solving")
@@ -147,10 +154,11 @@ def _on_host(given: Whitening, x: Array) -> Distances:
     out = Distances(np.empty((len(x), len(loc))), np.empty((len(x), len(loc))), np.empty(len(x)))
     for rows, seen in patterns:
         part, cells = given, x[rows]
-        if not seen.all():
-            part, cells = interpret(whitening, loc[:, seen], covariance[:, seen][:, :, seen]), cells[:, seen]
+        if not seen.all():  # other cells carry no information, and all patterns are one trace
+            part = interpret(whitening, loc, np.where(inside(seen), covariance, 0.0))
+            part, cells = part.of(seen), cells[:, seen]
         blocks = [cells[some] for some in row_blocks(len(cells), 8 * max(part.loc.size, 1))] or [cells]
-        found = in_threads(partial(interpret, _whole_rows, part), blocks)
+        found = in_threads(np.errstate(all="ignore")(partial(_whole_rows, part)), blocks)
         for table, pieces in zip(out, zip(*found, strict=True), strict=True):
             table[rows] = np.concatenate(pieces)
     return out

@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from bayesnb.compute.primitives._distances import distances, log_normal, log_student, whitening
+from bayesnb.compute.jaxpr_numpy._program import _trace
+from bayesnb.compute.primitives._distances import Whitening, distances, log_normal, log_student, whitening
 from tests import cases
 
 K, D = 3, 4
@@ -36,6 +37,18 @@ def test_densities_are_scipys_of_the_observed_cells(convert, missing, shared, rn
                     stats.multivariate_t.logpdf(row[seen], *part, df=df[0, k]),
                 ]
             assert_allclose([normal[n, k], student[n, k]], expected, **digits)
+
+
+def test_all_patterns_of_missing_cells_are_one_trace(rng):
+    """A trace takes longer than to compute the distances."""
+    half = rng.normal(size=(K, D, D + 2))
+    whole = Whitening(*map(np.asarray, whitening(np.zeros((K, D)), half @ half.mT)))
+    x = rng.normal(size=(400, D))
+    x[np.arange(200), rng.integers(0, D, 200)] = np.nan
+    x[300:310] = np.nan
+    before = _trace.cache_info().misses
+    distances(whole, x)
+    assert _trace.cache_info().misses <= before + 2  # of the whitening, and of the factors in it
 
 
 @pytest.mark.parametrize("unit", cases.by_default([1e-30, 1.0, 1e10], 1e-30))
