@@ -19,10 +19,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.optimize import nnls
+import scipy  # scipy.linalg, optimize and stats are loaded on first use
 from scipy.special import gammaincinv, ndtri, softmax
-from scipy.stats.qmc import Sobol
 
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._loops import in_threads, row_blocks
@@ -109,8 +107,8 @@ def _quadratic_maximum(here: Slopes, total: float) -> Numbers:
     width = np.where(width > 0, width, 1.0)
     scaled = here.curvature / width[:, None] / width[None, :]
     factor = np.linalg.cholesky(scaled + 1e-12 * np.eye(len(width)))
-    target = solve_triangular(factor, (2.0 * here.gradient - total) / width, lower=True)
-    found = nnls(factor.T, target)[0] / width
+    target = scipy.linalg.solve_triangular(factor, (2.0 * here.gradient - total) / width, lower=True)
+    found = scipy.optimize.nnls(factor.T, target)[0] / width
     return found / found.sum()
 
 
@@ -138,7 +136,8 @@ def spread_points(*posterior: Numbers) -> Points:
     """The same points each time, of a posterior as ``place_points`` takes it after its first argument."""
     num_rows, num_classes = posterior[0].shape
     if num_classes <= limits.QUASI_RANDOM_CLASSES:
-        uniform = Sobol(num_classes, scramble=False).random(limits.SHIFT_POINTS) + 0.5 / limits.SHIFT_POINTS
+        points = scipy.stats.qmc.Sobol(num_classes, scramble=False).random(limits.SHIFT_POINTS)
+        uniform = points + 0.5 / limits.SHIFT_POINTS
     else:
         num_points = int(np.clip(limits.MOST_SHIFT_LOGS // num_rows, limits.SHIFT_POINTS, limits.MOST_SHIFT_POINTS))
         uniform = np.random.default_rng(0).random((num_points, num_classes))

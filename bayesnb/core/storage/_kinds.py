@@ -17,8 +17,8 @@ HOMES = dict.fromkeys(
     ("ForestPosterior", "ForestStatistics", "StackedPosterior", "PairStatistics", "JointStatistics"),
     "bayesnb.learned.forests._saved_forests",
 ) | dict.fromkeys(
-    ("NaiveBayesClassifier", "estimator", "Schema", "BlocksSchema", "Reading", "Column", "WordColumn", "Summary",
-     "Texts", "RowSample", "index", "arrow", "vectorizer"),
+    ("NaiveBayesClassifier", "Held", "estimator", "Schema", "BlocksSchema", "Reading", "Column", "WordColumn",
+     "Summary", "Texts", "RowSample", "index", "arrow", "vectorizer"),
     "bayesnb.tables.files.storage._saved_estimators",
 )  # fmt: skip
 """The modules that register what wings above add, by the names of types and of what files hold."""
@@ -46,6 +46,7 @@ class Kind(NamedTuple):
         write: What is stored of a value, or a list of what is; it has values of simpler kinds.
         read: The value from these.
         rows: What is stored of a result on request, the rows that it keeps; and gives a result its rows again.
+        public: The result that ``load`` returns, from what is read.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Kind(NamedTuple):
     write: Callable[[Any], Any] | None = None
     read: Callable[..., Any] | None = None
     rows: tuple[Callable[[Any], Any], Callable[[Any, Any], None]] = (no_rows, no_rows)
+    public: Callable[[Any], Any] = lambda result: result
 
 
 STORED: dict[str, Kind] = {}

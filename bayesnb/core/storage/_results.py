@@ -97,6 +97,13 @@ def load(path: Source) -> Any:
         >>> nb.load(file.getvalue())
         NaiveBayes({'flags': Bernoulli(), 'vitals': Normal()}, class_concentration=1.0, num_classes=2)
     """
+    result = read_result(path)
+    kind = kind_of(result)
+    return kind.public(result) if kind else result
+
+
+def read_result(path: Source) -> Any:
+    """The result in a file, checked; an estimator as what it holds, for which scikit-learn need not be loaded."""
     header, arrays = read_format(path, KIND, VERSION, "nb.save")
     for array in arrays.values():
         array.setflags(write=False)

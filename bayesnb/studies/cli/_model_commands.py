@@ -22,7 +22,7 @@ from bayesnb.studies.cli._options import (
 
 if TYPE_CHECKING:
     from bayesnb.tables.files._description import Description
-    from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
+    from bayesnb.tables.sklearn._held import Held
 
 FIT_METHODS = ("default", "posterior", "map", "mle", "nuts", "empirical", "averaged")
 
@@ -182,7 +182,7 @@ def predict(
     from bayesnb.tables.files._predictions import predict_table
     from bayesnb.tables.frames._series import label
 
-    classifier = _load(model)
+    classifier: Any = _load(model)
     labels = {label(value): value for value in classifier.classes_.tolist()}
     table = None if costs is None else _costs(costs, labels)
     if isinstance(population, dict):
@@ -225,8 +225,10 @@ def explain(model: str, data: str, row: int, against: str | None, seed: int) -> 
     from bayesnb.tables.files._predictions import row_of
     from bayesnb.tables.frames._classes import number_of_class
     from bayesnb.tables.frames._series import DataError, label
+    from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
+    from bayesnb.tables.sklearn._held import hold
 
-    classifier = _load(model)
+    classifier = hold(NaiveBayesClassifier(), vars(_load(model)))
     cells = row_of(classifier, data, row)
     proba = classifier.predict_proba(cells)[0]
     best, *others = np.argsort(-proba, kind="stable").tolist()
@@ -270,13 +272,13 @@ def _costs(path: Path, labels: dict[str, Any]) -> Any:
     return found
 
 
-def _load(path: str) -> NaiveBayesClassifier:
-    from bayesnb.core.storage._results import load
+def _load(path: str) -> Held:
+    from bayesnb.core.storage._results import read_result
     from bayesnb.tables.frames._series import DataError
-    from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
+    from bayesnb.tables.sklearn._held import Held
 
-    model: Any = load(path)
-    if not isinstance(model, NaiveBayesClassifier):
+    model: Any = read_result(path)
+    if not isinstance(model, Held):
         raise DataError(f"'{path}' holds a {type(model).__name__}, expected a model that 'bayesnb fit' wrote")
     return model
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial, reduce
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -36,11 +36,14 @@ from bayesnb.tables.frames._inferred import in_python
 from bayesnb.tables.frames._refusals import named
 from bayesnb.tables.frames._series import Array, DataError, as_series
 from bayesnb.tables.frames._values import READING, ReadingOptions
-from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
 from bayesnb.tables.sklearn._fitted import Counted, Fitted, better_of, fit_counted, may_flag
 from bayesnb.tables.sklearn._flags import with_flags
+from bayesnb.tables.sklearn._held import Held, hold
 from bayesnb.tables.sklearn._kept_rows import KeptRows
 from bayesnb.tables.sklearn._settings import Parameters, Plan, plan, require
+
+if TYPE_CHECKING:
+    from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
 
 
 def fit_table(
@@ -144,7 +147,10 @@ def fit_table(
         warn(say_unlabelled(described.num_unlabelled, described.target.name))
     for warning in described.warnings:
         warn(warning)
-    return fit_described(described, statistics, progress_bar=progress_bar, **params)
+    held = fit_described(described, statistics, progress_bar=progress_bar, **params)
+    from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier  # imports scikit-learn
+
+    return hold(NaiveBayesClassifier(), vars(held))
 
 
 fit_file = fit_table
@@ -157,8 +163,8 @@ def fit_described(
     *,
     progress_bar: bool = True,
     **params: Any,
-) -> NaiveBayesClassifier:
-    """A classifier fitted to the rows of a table.
+) -> Held:
+    """What a classifier fitted to the rows of a table holds.
 
     Args:
         described: The description of the table.
@@ -178,9 +184,8 @@ def fit_described(
     if flagged is not None:
         other, _ = _fit(replace(described, schema=flagged[0], counts=None), None, asked, progress_bar)
         found = better_of(found, other)
-    classifier = NaiveBayesClassifier(asked.likelihoods, **params)
-    classifier.n_features_in_, classifier.feature_names_in_ = len(schema.names), np.array(schema.names, dtype=object)
-    return classifier._hold(found, declared=False, target=described.target.name)
+    names = {"n_features_in_": len(schema.names), "feature_names_in_": np.array(schema.names, dtype=object)}
+    return hold(Held(), asked._asdict() | names)._hold(found, declared=False, target=described.target.name)
 
 
 def _fit(

@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, TextIO, Unpack
+from typing import TYPE_CHECKING, Any, TextIO, Unpack
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -16,7 +16,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from sklearn.utils.validation import check_is_fitted
 
 from bayesnb.compute.arrays._typing import ArrayLike, ByLabel
 from bayesnb.core.results._decisions import decide
@@ -32,8 +31,11 @@ from bayesnb.tables.frames._refusals import named
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import DataError, closest, label, listing, plain_text
 from bayesnb.tables.frames._values import ReadingOptions
-from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
+from bayesnb.tables.sklearn._held import Held
 from bayesnb.tables.sklearn._settings import costs_by_label
+
+if TYPE_CHECKING:
+    from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
 
 
 def predict_table(
@@ -218,7 +220,7 @@ def _as_written(column: pa.Array) -> pa.Array:
     return texts.take(encoded.indices).fill_null("")
 
 
-def row_of(classifier: NaiveBayesClassifier, data: str, row: int) -> pd.DataFrame:
+def row_of(classifier: Held, data: str, row: int) -> pd.DataFrame:
     """One row of a file as a frame with the columns of the fit; rows are numbered from 1.
 
     Raises:
@@ -238,7 +240,7 @@ def row_of(classifier: NaiveBayesClassifier, data: str, row: int) -> pd.DataFram
     raise DataError(f"'{data}' has {before:,} rows, so there is no row {row:,}; the first is 1")
 
 
-def _read(classifier: NaiveBayesClassifier, source: Source, kept: Sequence[str] = ()) -> Generator[RowBatch]:
+def _read(classifier: Held, source: Source, kept: Sequence[str] = ()) -> Generator[RowBatch]:
     """The columns of the fit and those to copy; in CSV these are text unless they are numbers of the fit."""
     schema = _schema(classifier)
     schema.require(source.names)
@@ -250,9 +252,9 @@ def _read(classifier: NaiveBayesClassifier, source: Source, kept: Sequence[str] 
 
 
 def _schema(classifier: Any) -> Schema:
-    if not isinstance(classifier, NaiveBayesClassifier):
+    if not isinstance(classifier, Held):
         raise DataError(f"expected a fitted NaiveBayesClassifier, got a {type(classifier).__name__}")
-    check_is_fitted(classifier, "fit_")
+    classifier._require_fitted()
     if not (isinstance(classifier.schema_, Schema) and classifier.schema_.named):
         raise DataError("the model was fitted to an array, whose columns have no names: give an array to predict_proba")
     return classifier.schema_

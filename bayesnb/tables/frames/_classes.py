@@ -8,7 +8,6 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
-from sklearn.utils.multiclass import check_classification_targets
 
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._memory import require_computed
@@ -43,6 +42,8 @@ def classes_and_codes(y: Array, known: Array | None = None, *, may_grow: bool = 
             shown = np.bincount(offsets) > 0
             classes = (np.flatnonzero(shown) + low).astype(y.dtype)
             return classes, offsets if shown.all() else (np.cumsum(shown) - 1)[offsets]
+    from sklearn.utils.multiclass import check_classification_targets  # takes half a second to import
+
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     return classes, codes

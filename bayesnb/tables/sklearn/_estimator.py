@@ -8,38 +8,33 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from bayesnb.compute.arrays._placement import fill_missing
 from bayesnb.compute.arrays._typing import ArrayLike, ByColumn, ByLabel, LabelsLike, Rows, Table
 from bayesnb.core.families import Family
 from bayesnb.core.model._naive_bayes import NaiveBayes
-from bayesnb.core.results._classifier import Classifier
 from bayesnb.core.results._decisions import decide
 from bayesnb.inspection.sensitivity._decide_set import decide_set
 from bayesnb.inspection.sensitivity._robustness import own_s_star
-from bayesnb.tables.frames._blocks import AnySchema
 from bayesnb.tables.frames._choices import AUTO, takes_sparse
 from bayesnb.tables.frames._classes import classes_and_codes, codes_among, name_of
 from bayesnb.tables.frames._refusals import use_rows
 from bayesnb.tables.frames._schema import Schema
 from bayesnb.tables.frames._series import Array, Frame, label
-from bayesnb.tables.sklearn._fitted import Batch, Fitted, add_rows, fit_rows, take_away
+from bayesnb.tables.sklearn._fitted import Batch, add_rows, fit_rows, take_away
+from bayesnb.tables.sklearn._held import Held
 from bayesnb.tables.sklearn._incremental import IncrementalClassifier, fade_weights, known_classes
-from bayesnb.tables.sklearn._kept_rows import KeptRows
-from bayesnb.tables.sklearn._learned import Learned, count_kinds, describe_learned
+from bayesnb.tables.sklearn._learned import count_kinds
 from bayesnb.tables.sklearn._rows import check_features, check_rows, takes_counts
 from bayesnb.tables.sklearn._settings import (
-    Parameters,
     costs_by_label,
     missing_evidence,
-    ordered_probs,
-    require,
     specification,
 )
 
 
-class NaiveBayesClassifier(IncrementalClassifier):
+class NaiveBayesClassifier(IncrementalClassifier, Held):
     """Naive Bayes as a scikit-learn estimator.
 
         pi ~ Dirichlet(1),   theta_kd ~ its likelihood's conjugate prior,   p(y = k, x) = pi_k prod_d p(x_d | theta_kd)
@@ -123,19 +118,6 @@ class NaiveBayesClassifier(IncrementalClassifier):
         >>> clf.predict([[5.0, float("nan")], [6.0, 2]]).tolist()
         ['no', 'yes']
     """
-
-    schema_: AnySchema
-    fit_: Classifier
-    _declared = False
-    """Whether ``classes`` of ``partial_fit`` are all there will be."""
-    _kept: KeptRows | None = None
-    _num_learned = 0
-    _has_too_many_pairs = False
-    _summaries: Any = None
-    _unlabelled: tuple[int, float] | None = None
-    """As in ``Fitted``, of which an estimator that was loaded, or fitted to a table, has a part."""
-    _target: str | None = None
-    """The name of the column of labels, if it has one."""
 
     def __init__(
         self,
@@ -227,25 +209,10 @@ class NaiveBayesClassifier(IncrementalClassifier):
         Raises:
             ValueError: if these rows cannot have been fitted; the fit stays as it was.
         """
-        check_is_fitted(self, "fit_")
+        self._require_fitted()
         X, labels, weight, _ = check_rows(self, X, y, sample_weight, reset=False)
         batch = Batch(X, self.classes_, codes_among(self.classes_, labels), weight)
         return self._hold(take_away(self._asked(), batch, self._fitted()), declared=self._declared, target=self._target)
-
-    def with_class_prior(self, class_prior: ArrayLike | ByLabel[float] | None) -> Self:
-        """A copy for a population with these class probabilities, given as to the constructor; ValueError if invalid.
-
-        It is fitted to the same rows, and rows that ``partial_fit`` adds do not change its class probabilities.
-        """
-        check_is_fitted(self, "fit_")
-        probs = ordered_probs(class_prior, self.classes_)
-        if probs is None:
-            raise ValueError("class_prior must be 'uniform', probabilities or a dict of them by label, got None")
-        moved = copy(self)
-        moved.fit_ = self.fit_.with_class_probs(probs)
-        moved.class_prior = moved.prior_of_fit_ = class_prior
-        moved.class_weight = None
-        return moved
 
     def predict(self, X: Table, costs: ArrayLike | ByLabel[ByLabel[float]] | None = None) -> Array:
         """The most probable label of each row, [N]; with ``costs`` the one of least expected cost (``nb.decide``).
@@ -296,8 +263,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
 
     def encoded(self, X: Table) -> Rows:
         """Checked rows, encoded as ``fit_`` takes them, by block if the columns have different likelihoods."""
-        if not hasattr(self, "fit_"):
-            check_is_fitted(self, "fit_")  # which takes as long as the prediction of a row
+        self._require_fitted()
         self.require_prior_of_fit()
         schema = self.schema_
         plain = schema.plain.encode(X) if isinstance(schema, Schema) and schema.named else None
@@ -309,20 +275,10 @@ class NaiveBayesClassifier(IncrementalClassifier):
             rows = validate_data(self, cells, reset=False, dtype="numeric", ensure_all_finite=False)
         return use_rows(schema.encode, rows, schema, self.classes_)
 
-    def require_prior_of_fit(self) -> None:
-        """Raise ValueError if ``class_prior`` was set to something else after the fit."""
-        given: Any = self.class_prior
-        of_fit = getattr(self, "prior_of_fit_", given)
-        if given is not of_fit and not np.array_equal(given, of_fit):
-            raise ValueError(
-                f"class_prior was set to {given!r} after the fit, which had {of_fit!r}: "
-                "fit again, or set it back and set clf.fit_ = clf.fit_.with_class_probs(...)"
-            )
-
     @property
     def known_names(self) -> dict[str, object]:
         """The names of classes, columns and their values, as ``nb.explain`` and ``nb.top_features`` take them."""
-        check_is_fitted(self, "fit_")
+        self._require_fitted()
         columns, single = self.schema_.names_by_block, self.fit_.model.single
         features = columns["x"] if single else columns
         names = {"column_names": self.schema_.names, "value_names": self.schema_.value_names}
@@ -339,20 +295,13 @@ class NaiveBayesClassifier(IncrementalClassifier):
         return dict(zip(self.schema_.names, self.schema_.kinds, strict=True))
 
     @property
-    def learned_(self) -> Learned:
-        """What the fit learned besides the posterior: its parts, and powers of the columns."""
-        check_is_fitted(self, "fit_")
-        learned = self._num_learned, self._has_too_many_pairs, self._unlabelled
-        return describe_learned(self.fit_, self.schema_.names_by_block, *learned)
-
-    @property
     def missing_evidence_(self) -> dict[str, float]:
         """log p(missing | y) / p(missing) of each column whose missing cells are informative, by its name.
 
         With n1k missing and n0k other cells in class k, B the Beta function and Beta(l, l) the prior, it is
         sum_k log B(l + n1k, l + n0k) / B(l, l) - log B(l + sum_k n1k, l + sum_k n0k) / B(l, l).
         """
-        check_is_fitted(self, "fit_")
+        self._require_fitted()
         model = specification(self._asked(), self.schema_, self.classes_)
         return missing_evidence(self.schema_, model, self.statistics_)
 
@@ -375,25 +324,3 @@ class NaiveBayesClassifier(IncrementalClassifier):
         tags.input_tags.allow_nan = not (whole_rows or self.likelihoods == "multinomial")
         tags.input_tags.positive_only = tags.classifier_tags.poor_score = takes_counts(self)
         return tags
-
-    def _asked(self) -> Parameters:
-        """The parameters, which are checked."""
-        asked = Parameters(*(getattr(self, name) for name in Parameters._fields))
-        require(asked)
-        return asked
-
-    def _fitted(self) -> Fitted:
-        """What ``partial_fit`` and ``forget`` go on from."""
-        if self._unlabelled is not None:
-            raise ValueError("the fit has used rows without a label, which statistics do not hold: fit all rows again")
-        learned = self._num_learned, self._has_too_many_pairs, self._kept, self._summaries
-        return Fitted(self.schema_, self.classes_, self.statistics_, self.fit_, *learned)
-
-    def _hold(self, found: Fitted, *, declared: bool, target: str | None) -> Self:
-        """Set the fitted attributes, all of them, so that an error before leaves them unchanged."""
-        self.schema_, self.classes_ = found.schema, found.classes
-        self.statistics_, self.fit_ = found.statistics, found.fit
-        self._num_learned, self._has_too_many_pairs = found.num_learned, found.has_too_many_pairs
-        self._kept, self._summaries, self._declared = found.kept, found.summaries, declared
-        self.prior_of_fit_, self._target, self._unlabelled = self.class_prior, target, found.unlabelled
-        return self

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from sklearn.utils import check_random_state
 
 from bayesnb.compute.arrays._cells import is_sparse
 from bayesnb.compute.arrays._placement import Array
@@ -266,6 +265,8 @@ def fit_counted(
     """
     options: dict[str, Any] = {}
     if asked.method == "nuts":
+        from sklearn.utils import check_random_state  # takes half a second to import
+
         key = jax.random.key(check_random_state(asked.random_state).randint(2**31))
         options = {"key": key, "num_samples": asked.num_samples, "progress_bar": False}
     weight = settings.weight_by_class(asked.class_weight, classes)

@@ -26,8 +26,8 @@ from bayesnb.tables.frames._summaries import Summary
 from bayesnb.tables.frames._texts import Texts
 from bayesnb.tables.frames._values import Reading
 from bayesnb.tables.frames._words import Vectorizer, WordColumn, make, plain_params, vectorizer_of
-from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier
 from bayesnb.tables.sklearn._fitted import model_like
+from bayesnb.tables.sklearn._held import Held, hold
 from bayesnb.tables.sklearn._kept_rows import KeptRows
 from bayesnb.tables.sklearn._settings import Parameters, has_views, specification
 
@@ -53,27 +53,34 @@ def _read_arrow(is_table: bool, content: Any) -> Any:
     return table if is_table else table.column(0).combine_chunks()
 
 
-def _write_estimator(estimator: NaiveBayesClassifier) -> list[Any]:
+def _write_estimator(estimator: Any) -> list[Any]:
     learned = {name: getattr(estimator, name) for name in LEARNED if hasattr(estimator, name)}
     if "fit_" not in learned:
         raise ValueError("it has not been fitted")
-    if type(estimator) is not NaiveBayesClassifier:
+    if type(estimator) is not Held and type(estimator) is not _public_class():
         raise ValueError("a class derived from NaiveBayesClassifier has no file: give a NaiveBayesClassifier")
     estimator.require_prior_of_fit()
-    return [estimator.get_params(deep=False), learned]
+    return [{name: getattr(estimator, name) for name in sorted(Parameters._fields)}, learned]
 
 
-def _read_estimator(params: dict[str, Any], learned: dict[str, Any]) -> NaiveBayesClassifier:
+def _read_estimator(params: dict[str, Any], learned: dict[str, Any]) -> Held:
     if not set(LEARNED[:4]) <= set(learned) <= set(LEARNED):
         raise ValueError(f"an estimator has the attributes {', '.join(LEARNED)}, got {', '.join(learned)}")
-    require_types("NaiveBayesClassifier", NaiveBayesClassifier, learned)
-    estimator = NaiveBayesClassifier(**params)
-    estimator.__dict__.update(learned, prior_of_fit_=estimator.class_prior)
-    estimator.n_features_in_ = len(estimator.schema_.names)
+    if odd := {*params} - {*Parameters._fields}:
+        raise ValueError(f"an estimator has no parameter {min(odd)}")
+    require_types("NaiveBayesClassifier", Held, learned)
+    estimator = hold(Held(), params | learned)
+    estimator.prior_of_fit_, estimator.n_features_in_ = estimator.class_prior, len(estimator.schema_.names)
     return estimator
 
 
-def _check_estimator(estimator: NaiveBayesClassifier) -> Any:
+def _public_class() -> Any:
+    from bayesnb.tables.sklearn._estimator import NaiveBayesClassifier  # imports scikit-learn
+
+    return NaiveBayesClassifier
+
+
+def _check_estimator(estimator: Held) -> Any:
     estimator._asked()
     schema, statistics = estimator.schema_, estimator.statistics_
     check_schema(schema)
@@ -112,7 +119,7 @@ def describe_rows(fit: Any) -> dict[str, Any]:
     return {"arrays": arrays, **kept.rows.labels._asdict(), "single": kept.single, "whole": kept.whole}
 
 
-def keep_rows(estimator: NaiveBayesClassifier, described: dict[str, Any]) -> None:
+def keep_rows(estimator: Held, described: dict[str, Any]) -> None:
     """Give an estimator its rows again; ValueError unless its statistics are theirs, or those of more rows."""
     given = {
         block: scipy.sparse.csr_array(x[:3], shape=x[3:]) if isinstance(x, tuple) else x
@@ -187,9 +194,10 @@ STORED["vectorizer"] = Kind(
 )
 STORED["estimator"] = Kind(
     "estimator",
-    NaiveBayesClassifier,
+    Held,
     check=_check_estimator,
     write=_write_estimator,
     read=_read_estimator,
     rows=(describe_rows, keep_rows),
+    public=lambda held: hold(_public_class()(), vars(held)),
 )
