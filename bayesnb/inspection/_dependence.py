@@ -212,7 +212,7 @@ def measure_pairs(fit: ForestPosterior) -> tuple[Array, Array, Array]:
     what few rows a category add to the factor.
     """
     parts, segments = forest_parts(fit), fit.layout.joined(fit.segments)
-    evidence = compute(log_evidence_ratios, parts)
+    evidence = log_evidence_ratios(parts)
     evidence = np.maximum(evidence, evidence.T)
     evidence = np.where(evidence == NEVER, 0.0, evidence)  # a column of one category depends on nothing
     cautious, first = evidence.copy(), len(parts.sizes)

@@ -42,6 +42,13 @@ def __getattr__(name: str) -> Callable[..., Any]:
     return found
 
 
+def run_sums(table: Array, sizes: tuple[int, ...]) -> Array:
+    """The sums over runs of neighbouring columns, [K, S] to [K, D]; each of the D sizes is at least one."""
+    if on_host(table):
+        return np.add.reduceat(table, np.cumsum(sizes) - sizes, axis=1)
+    return jax.ops.segment_sum(table.T, np.repeat(np.arange(len(sizes)), sizes), len(sizes)).T
+
+
 def floats(x: Any) -> Array:
     """The numbers in float64 if they are numpy's, else in JAX's default precision."""
     return np.asarray(x, np.float64) if on_host(x) else jnp.asarray(x, jnp.result_type(float))

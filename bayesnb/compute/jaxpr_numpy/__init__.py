@@ -5,7 +5,8 @@ operation by operation, and two differences are left: gamma variates, which have
 below the smallest normal one, in whose place XLA has zero in some operations. How it is called:
 
 - ``evaluate(function, *args, **static)``: a module-level function is traced once for the shapes of its arguments,
-  ``evaluate_once`` is for closures, and ``prepare`` gives the call before it runs, with how much work it is;
+  ``evaluate_once`` is for closures, ``evaluate_numbers`` for functions that treat each number of arrays alike, which
+  are traced once for all shapes, and ``prepare`` gives the call before it runs, with how much work it is;
 - ``with by_numpy():`` for operations one by one as they come, which give JAX arrays;
 - ``RULES``: the numpy form of each primitive, a ``Rule`` with the dtypes for which it gives what JAX gives, to which
   the author of a primitive may add one; ``function_of`` an equation by these, and the ``CALLS`` of other programs;
@@ -27,6 +28,7 @@ from bayesnb.compute.jaxpr_numpy._equation import is_key as is_key
 from bayesnb.compute.jaxpr_numpy._program import CALLS as CALLS
 from bayesnb.compute.jaxpr_numpy._program import by_numpy as by_numpy
 from bayesnb.compute.jaxpr_numpy._program import evaluate as evaluate
+from bayesnb.compute.jaxpr_numpy._program import evaluate_numbers as evaluate_numbers
 from bayesnb.compute.jaxpr_numpy._program import evaluate_once as evaluate_once
 from bayesnb.compute.jaxpr_numpy._program import prepare as prepare
 from bayesnb.compute.jaxpr_numpy._rules import RULES as RULES

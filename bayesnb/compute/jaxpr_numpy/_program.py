@@ -46,6 +46,14 @@ def evaluate_once(function: Callable[..., Any], *args: Any) -> Any:
     return prepare(function, *jax.tree.flatten(args), {}, trace=_trace.__wrapped__)()
 
 
+def evaluate_numbers(function: Callable[..., Any], *args: Any) -> Any:
+    """``evaluate`` for a function that treats each number alike, from its trace of single ones: arrays broadcast."""
+    single = [jax.ShapeDtypeStruct((), np.float64)] * len(args)
+    program, _ = _trace(function, (), jax.tree.structure(single), tuple([_kind(x) for x in single]), False)
+    with np.errstate(all="ignore"):
+        return program(*[np.asarray(x, np.float64) for x in args])[0]
+
+
 class Call(NamedTuple):
     """A program with its arguments."""
 

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln
 
+from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays._placement import Array
 from bayesnb.compute.numerics._stable import log1p_minus, log_gamma_ratio
 
@@ -62,10 +63,9 @@ def log_multivariate_beta(concentration: Array, total: Total = total) -> Array:
 
 def log_multivariate_beta_ratio(concentration: Array, counts: Array, total: Total = total) -> Array:
     """The log partition of Dirichlet(a + n) minus that of Dirichlet(a), in the shape that ``total`` gives."""
-    counts = jnp.asarray(counts, jnp.result_type(concentration))
     before, change = total(concentration), total(counts)
     if not before.size or not concentration.size:
-        return jnp.zeros_like(before)
+        return either.zeros_like(before)
     unit = before + change
     parts = log_gamma_ratio(concentration, counts, unit)
     return total(parts) - log_gamma_ratio(before, change, unit)

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.compute.arrays import _either as either
+from bayesnb.compute.arrays._compute import of_numbers
 from bayesnb.compute.arrays._placement import Array, on_host
 
 NEVER = -1e30
@@ -70,6 +71,7 @@ def safe_log1p(x: Array) -> Array:
     return jnp.where(inside, jnp.log1p(jnp.where(inside, x, 0.0)), 0.0)
 
 
+@of_numbers
 def log_gamma_ratio(a: Array, x: Array, unit: Array | float = 1.0) -> Array:
     """log Gamma(a + x) - log Gamma(a) - x log(unit), a > 0, x >= 0, without the cancellation of two large log-gammas.
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, NamedTuple, Self
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
@@ -51,17 +50,17 @@ class EndToEnd(NamedTuple):
     def total(self, flat: Array) -> Array:
         """For each entry, the sum over its column, [K, S]."""
         sums = self.of_columns(flat)
-        return jnp.repeat(sums, self.largest, axis=1) if self.uniform else self.at_entries(sums)
+        return either.repeat(sums, self.largest, axis=1) if self.uniform else self.at_entries(sums)
 
     def of_columns(self, flat: Array) -> Array:
         """Sums over each column's entries, [K, D]."""
         if self.uniform:  # a vectorised sum; ``segment_sum`` adds one entry at a time
-            return jnp.asarray(flat).reshape(len(flat), len(self.sizes), self.largest).sum(axis=2)
-        return jax.ops.segment_sum(jnp.asarray(flat).T, self.columns, len(self.sizes)).T
+            return flat.reshape(len(flat), len(self.sizes), self.largest).sum(axis=2)
+        return either.run_sums(flat, self.sizes)
 
     def at_entries(self, by_column: Array) -> Array:
         """The values of columns [K, D], repeated at each column's entries, [K, S]."""
-        return jnp.take(by_column, self.columns, axis=1, mode="clip")  # no index is out of bounds: skip the check
+        return either.take(by_column, self.columns, axis=1)
 
     def split(self, flat: Array) -> list[Array]:
         """A table [K, S] as [K, D, C], or as one table [K, C_d] per column if their sizes differ."""
@@ -332,10 +331,10 @@ class Categorical(LookupFamily):
 
     def predictive_tables(self) -> LogProb:
         # a pseudo-count that underflows to zero must not make its category impossible
-        counts, tiny = self.concentration, jnp.finfo(jnp.result_type(float)).tiny
+        counts, tiny = self.concentration, jnp.finfo(self.concentration.dtype).tiny
         # take the logs before the totals are repeated at each entry, not after
-        totals = self._flat.at_entries(jnp.log(jnp.maximum(self._flat.of_columns(counts), tiny)))
-        return LogProb(jnp.log(jnp.maximum(counts, tiny)) - totals, None)
+        totals = self._flat.at_entries(either.log(either.maximum(self._flat.of_columns(counts), tiny)))
+        return LogProb(either.log(either.maximum(counts, tiny)) - totals, None)
 
     def log_partition(self) -> Array:
         return dirichlet.log_multivariate_beta(self.concentration, self._flat.total)[:, starts_of(self._sizes)[:-1]]

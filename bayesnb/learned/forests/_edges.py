@@ -15,13 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from functools import singledispatch
 from itertools import chain
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.compute.arrays import _either as either
+from bayesnb.compute.arrays._compute import compute, interpret
 from bayesnb.compute.arrays._placement import Array, Node, pytree
 from bayesnb.compute.numerics import _dirichlet as dirichlet
 from bayesnb.compute.numerics._stable import NEVER
@@ -92,19 +94,19 @@ def prepare_parts(
     layout: Layout,
     segments: Segments,
 ) -> Parts:
-    """The priors of all labels and their statistics, of segments instead of categories. Pure JAX.
+    """The priors of all labels and their statistics, of segments instead of categories.
 
     A column of one segment, such as a histogram's without cuts, is left out: its edges would be other words for none.
     ``blocks`` are the model's own statistics.
     """
     pairs = join_segments(pairs, segments)
     sizes, size, num_classes = pairs.categories.sizes, pairs.num_labels, pairs.num_classes
-    nothing, labels = jnp.zeros((num_classes, 0)), np.repeat(np.arange(num_classes), size + len(sizes) + 1)
+    nothing, labels = pairs.reals.count.sum(axis=2)[:, :0], np.repeat(np.arange(num_classes), size + len(sizes) + 1)
 
     def join(*tables: Array) -> Array:
         """The labels of each class end to end."""
-        of_class = [jnp.asarray(a).reshape(num_classes, len(a) // num_classes, *a.shape[1:]) for a in tables]
-        return jnp.concatenate(of_class, axis=1).reshape(sum(map(len, tables)), *tables[0].shape[1:])
+        of_class = [a.reshape(num_classes, len(a) // num_classes, *a.shape[1:]) for a in tables]
+        return either.concatenate(of_class, axis=1).reshape(sum(map(len, tables)), *tables[0].shape[1:])
 
     def child(family: Any, alone: Any, labelled: Any) -> Child:
         same = merge_labels(labelled, sizes * num_classes)
@@ -112,14 +114,14 @@ def prepare_parts(
 
     children = []
     if sizes:
-        concentration = jnp.concatenate([pseudo_counts(families[name]) for name in layout.categories], axis=1)
-        concentration = EndToEnd(tuple(chain.from_iterable(segments))).of_columns(concentration)
+        own = [interpret(pseudo_counts, families[name]) for name in layout.categories]
+        concentration = EndToEnd(tuple(chain.from_iterable(segments))).of_columns(either.concatenate(own, axis=1))
         some = np.repeat(have_several(segments), [*map(len, segments)])
         concentration = concentration[:, np.flatnonzero(some)]
         shares = dirichlet.dirichlet_mean(concentration, EndToEnd(sizes).total)
-        shares = jnp.concatenate([shares, jnp.ones((num_classes, len(sizes) + 1))], axis=1)
+        shares = either.pad(shares, [(0, 0), (0, len(sizes) + 1)], constant_values=1.0)
         counts = pairs.categories.counts.reshape(num_classes, size, size)
-        alone = CategoricalStatistics(jnp.diagonal(counts, axis1=1, axis2=2), sizes)
+        alone = CategoricalStatistics(either.diagonal(counts, axis1=1, axis2=2), sizes)
         family = FAMILIES["categorical"](sizes)._replace(concentration=concentration)
         prior, statistics = child(family, alone, pairs.categories)
         prior = prior._replace(concentration=prior.concentration * shares.reshape(-1, 1))
@@ -128,7 +130,7 @@ def prepare_parts(
         labelled = pairs.blocks.get(name, blocks[name].spread_classes(np.zeros(0, int)))
         children.append(child(families[name], blocks[name], labelled))
     priors: list[Any] = [normal_prior(families[name]) for name in layout.reals]
-    prior = NormalInverseGamma(*(jnp.concatenate([nothing, *(one[i] for one in priors)], axis=1) for i in range(4)))
+    prior = NormalInverseGamma(*(either.concatenate([nothing, *(one[i] for one in priors)], axis=1) for i in range(4)))
     count, mean, squares, product = (getattr(pairs.reals, name) for name, _ in pairs.reals.axes)
     moments = Moments(count, mean, mean.swapaxes(1, 2), squares, squares.swapaxes(1, 2), product)
     return Parts(tuple(children), prior, moments, sizes)
@@ -136,24 +138,34 @@ def prepare_parts(
 
 def take_labels(tables: Any, labels: Array) -> Any:
     """A prior, statistics or tables with these labels; a number is that of all labels. Pure JAX."""
-    return jax.tree.map(lambda a: jnp.take(a, labels, axis=0, mode="clip") if jnp.ndim(a) else a, tables)
+    return jax.tree.map(lambda a: either.take(a, labels, axis=0) if np.ndim(a) else a, tables)
 
 
-@jax.jit
 def log_evidence_ratios(parts: Parts) -> Array:
     """The log of that ratio [F, F], parents first, in the order of tables; ``NEVER`` where no dependence can be."""
     sizes = parts.sizes
 
     def edges(child: Child) -> Array:
         """[I, F]."""
-        ratio = child.prior.log_partition_ratio(child.statistics)
+        ratio = log_partition_ratio(child.prior, child.statistics)
         ratio = ratio.reshape(parts.num_classes, parts.num_labels, ratio.shape[1]).sum(axis=0)
         of = LabelAxis.cut(ratio, len(sizes), axis=0)
         return EndToEnd(sizes).of_columns(of.parents.T).T - of.given_seen
 
-    real = bivariate_normal.log_bayes_factor(parts.prior, parts.moments).sum(axis=0)
+    real = compute(bivariate_normal.log_bayes_factor, parts.prior, parts.moments).sum(axis=0)
     ratios = assemble([edges(child) for child in parts.children], real, NEVER)
-    return jnp.where(np.eye(len(ratios), dtype=bool), NEVER, ratios)
+    return either.where(np.eye(len(ratios), dtype=bool), NEVER, ratios)
+
+
+@singledispatch
+def log_partition_ratio(prior: Any, statistics: Any) -> Array:
+    """The log partition of a posterior minus that of its prior."""
+    return compute(_log_partition_ratio, prior, statistics)
+
+
+# without a trace, as each fit has another number of segments
+log_partition_ratio.register(FAMILIES["categorical"], lambda prior, statistics: prior.log_partition_ratio(statistics))
+_log_partition_ratio = jax.jit(lambda prior, statistics: prior.log_partition_ratio(statistics))
 
 
 def assemble(given_categories: list[Array], given_real: Array, fill: float) -> Array:
@@ -163,11 +175,11 @@ def assemble(given_categories: list[Array], given_real: Array, fill: float) -> A
     """
     if not given_categories:  # there are no columns
         return given_real
-    upper = jnp.concatenate(given_categories, axis=-1) if len(given_categories) > 1 else given_categories[0]
+    upper = either.concatenate(given_categories, axis=-1) if len(given_categories) > 1 else given_categories[0]
     (above, size), width = upper.shape[-2:], given_real.shape[-1]
     if above == size:
         return upper
     rest = size - above - width
-    margins = [*[(0, 0, 0)] * (upper.ndim - 2), (0, rest, 0), (above, rest, 0)]
-    lower = jax.lax.pad(given_real, jnp.asarray(fill, given_real.dtype), margins) if rest or above else given_real
-    return jnp.concatenate([upper, lower], axis=-2) if above else lower
+    margins = [*[(0, 0)] * (upper.ndim - 2), (0, rest), (above, rest)]
+    lower = either.pad(given_real, margins, constant_values=fill)
+    return either.concatenate([upper, lower], axis=-2)

@@ -17,7 +17,7 @@ import numpy as np
 from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._cells import without_repeats
-from bayesnb.compute.arrays._compute import answers_cpu_rows, compute, interpret
+from bayesnb.compute.arrays._compute import answers_cpu_rows
 from bayesnb.compute.arrays._loops import in_threads, row_blocks
 from bayesnb.compute.arrays._placement import on_host, pytree, short_repr
 from bayesnb.compute.arrays._typing import Array, ArrayLike, Rows
@@ -237,7 +237,7 @@ class Prepared(NamedTuple):
 def prepare(fits: Sequence[ForestPosterior]) -> Prepared:
     """The tables of the pairs' predictions, and how ratios are combined."""
     parts = forest_parts(fits[0])
-    evidence, tables = (compute(function, parts) for function in (log_evidence_ratios, pair_tables))
+    evidence, tables = log_evidence_ratios(parts), pair_tables(parts)
     tables = tables._replace(given=Conditional(*map(without_repeats, tables.given)))
     combines = [STRUCTURES[fit.structure](evidence, fit.ordered_parents) for fit in fits]
     simple = on_host(tables, evidence) and all(isinstance(one, OneForest | EachParent) for one in combines)
@@ -291,12 +291,9 @@ def forest_parts(fit: ForestPosterior) -> Parts:
         {name: of[name] for name, _ in layout.features}
         for of in (fit.posterior.prior.families, fit.posterior.statistics.blocks)
     )
-    return interpret(_forest_parts, families, blocks, fit.pairs, layout=layout, segments=layout.joined(fit.segments))
-
-
-_forest_parts = jax.jit(prepare_parts, static_argnames=("layout", "segments"))
+    return prepare_parts(families, blocks, fit.pairs, layout, layout.joined(fit.segments))
 
 
 def forest_evidence(fit: ForestPosterior) -> Array:
     """The log evidence of each edge [F, F], in the order of tables."""
-    return compute(log_evidence_ratios, forest_parts(fit))
+    return log_evidence_ratios(forest_parts(fit))

@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays._cells import unless_all
-from bayesnb.compute.arrays._compute import interpret
+from bayesnb.compute.arrays._compute import compute, interpret
 from bayesnb.compute.arrays._placement import Array
 from bayesnb.core.families import Normal
 from bayesnb.core.families.priors._normal_inverse_gamma import student
@@ -44,18 +44,21 @@ class PairTables(NamedTuple):
     given: Conditional
 
 
-@jax.jit
 def pair_tables(parts: Parts) -> PairTables:
     """The tables of the posterior."""
-    posteriors = [child.prior.update(child.statistics) for child in parts.children]
-    size = sum(parts.sizes)
-    counted = jnp.zeros((parts.num_classes, size + 1, size + 1))
-    if size:
-        logs = posteriors.pop(0).predictive_tables().finite.reshape(parts.num_classes, parts.num_labels, size)
-        of = LabelAxis.cut(logs, len(parts.sizes))
-        counted = jnp.pad(of.parents - of.alone, [(0, 0), (0, 1), (0, 1)])
-    given = bivariate_normal.predictive(parts.prior, parts.moments)
-    return PairTables(counted, tuple(map(tabulate, posteriors)), given)
+    children, size = [*parts.children], sum(parts.sizes)
+    counted = np.zeros((parts.num_classes, size, size))
+    if size:  # without a trace, as each fit has another S
+        prior, statistics = children.pop(0)
+        logs = prior.update(statistics).predictive_tables().finite
+        of = LabelAxis.cut(logs.reshape(parts.num_classes, parts.num_labels, size), len(parts.sizes))
+        counted = of.parents - of.alone
+    counted = either.pad(counted, [(0, 0), (0, 1), (0, 1)])
+    given = compute(bivariate_normal.predictive, parts.prior, parts.moments)
+    return PairTables(counted, tuple(compute(_tabulate, *child) for child in children), given)
+
+
+_tabulate = jax.jit(lambda prior, statistics: tabulate(prior.update(statistics)))
 
 
 @singledispatch

@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.compute.arrays import _limits as limits
-from bayesnb.compute.arrays._compute import compute
+from bayesnb.compute.arrays._compute import compute, of_numbers
+from bayesnb.compute.numerics._stable import log_gamma_ratio
 from tests import cases
 
 
@@ -108,3 +109,27 @@ def test_powers_of_features_compile_nothing(compilations, rng):
     compilations.clear()
     assert nb.temper(posterior, X, y, per_feature=True).powers["x"].shape == (19,)
     assert compilations == []
+
+
+@pytest.mark.parametrize("shape", [(), (0, 3), (5,), (3, 20_000)])
+def test_a_function_of_numbers_gives_what_jax_gives_for_arrays_of_any_shape(rng, shape):
+    a, x = rng.gamma(2.0, size=(2, *shape))
+    with jax.enable_x64(True):
+        expected = np.asarray(jax.jit(log_gamma_ratio)(jnp.asarray(a), 3.0, jnp.asarray(x)))
+    found = log_gamma_ratio(a, 3.0, x)
+    assert (type(found), found.dtype) == (np.ndarray, np.float64)
+    assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_a_function_of_numbers_has_one_trace_for_all_shapes():
+    shapes = []
+
+    @of_numbers
+    def double(x):
+        shapes.append(x.shape)
+        return 2.0 * x
+
+    assert [double(np.ones(size)).sum() for size in (1, 2, 40_000)] == [2.0, 4.0, 80_000.0]
+    assert shapes == [()]
+    assert isinstance(double(jnp.ones(3)), jax.Array)
+    assert shapes == [(), (3,)]

@@ -20,9 +20,11 @@ def test_the_answer_is_of_the_kind_of_the_arguments(of):
         either.concatenate([x, x], axis=1),
         either.floats(x),
         *either.split(x, 2),
+        either.run_sums(x.repeat(2, 1), (1, 3)),
     ]
     assert all(isinstance(part, type(x)) for part in found)
     assert_array_equal(found[0], [[0, 0], [3, 1]])
+    assert_array_equal(found[-1][1], [3, 5])
 
 
 def test_one_array_of_jax_or_a_tracer_among_numpy_s_makes_the_answer_jax_s():
