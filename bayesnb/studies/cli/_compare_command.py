@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from bayesnb.compute.arrays import _limits as limits
-from bayesnb.studies.cli._options import override_option, reading_options, report_errors, seed_option, target_option
+from bayesnb.studies.cli._options import (
+    Whole,
+    override_option,
+    reading_options,
+    report_errors,
+    seed_option,
+    target_option,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,11 +65,11 @@ def refuse_program(_: Any, option: click.Parameter, given: str | None) -> None:
     help="Training sizes.  [default: 20,50,100,200,500,...,10000,100000,... and all]",
 )  # fmt: skip
 @click.option(
-    "--repeats", type=click.IntRange(min=1), metavar="N",
+    "--repeats", type=Whole(min=1), metavar="N",
     help="Number of random splits.  [default: 20; for more than 50,000 rows fewer, at least 3]",
 )  # fmt: skip
 @click.option(
-    "--test-rows", type=click.IntRange(min=1), default=limits.MOST_SCORED, show_default=True, metavar="N",
+    "--test-rows", type=Whole(min=1), default=limits.MOST_SCORED, show_default=True, metavar="N",
     help="The most rows to score in each split, of the 30 % that are held out.",
 )  # fmt: skip
 @click.option(

@@ -15,7 +15,7 @@ from bayesnb.studies.cli._compare_command import (
     parse_sizes,
     say_reading,
 )
-from bayesnb.studies.cli._options import load_program, reading_options, report_errors, seed_option
+from bayesnb.studies.cli._options import Number, Whole, load_program, reading_options, report_errors, seed_option
 
 
 def parse_groups(given: str) -> tuple[str, str]:
@@ -37,25 +37,25 @@ def parse_groups(given: str) -> tuple[str, str]:
     help="One more method: full Bayes of the NumPyro program in this Python file, which runs; may be repeated.",
 )  # fmt: skip
 @click.option("--sizes", type=parse_sizes, metavar="N,N,...", help="Training sizes.  [default: 16,23,32,45,64,...]")
-@click.option("--splits", type=click.IntRange(min=1), default=30, show_default=True, help="Number of random splits.")
+@click.option("--splits", type=Whole(min=1), default=30, show_default=True, help="Number of random splits.")
 @click.option(
     "--metrics", type=parse_parts, default="log_loss,accuracy,brier", show_default=True, metavar="NAME,NAME,...",
     help="Some of log_loss, accuracy, brier, ece, auc; and, for tables of categories, of the classes that no other "
     "dominates determinacy, single_accuracy, set_accuracy, set_size, u65, u80. Pictures and tables show the first.",
 )  # fmt: skip
 @click.option(
-    "--pseudo-rows", "s", type=click.FloatRange(min=0), default=1.0, show_default=True,
+    "--pseudo-rows", "s", type=Number(min=0), default=1.0, show_default=True,
     help="How many rows more, of any content, classes must stand to dominate others.",
 )  # fmt: skip
 @click.option("--reference", metavar="NAME", help="The method that others are compared with.  [default: the best]")
-@click.option("--rope", type=click.FloatRange(min=0), default=0.01, show_default=True, help="Equal up to so much.")
+@click.option("--rope", type=Number(min=0), default=0.01, show_default=True, help="Equal up to so much.")
 @click.option(
     "--groups", type=parse_groups, multiple=True, metavar="NAME=COLUMN",
     help="The column of the set NAME that has the group of each row, such as a patient: a group trains or tests as a "
     "whole; may be repeated.",
 )  # fmt: skip
 @click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+    "--timeout", type=Number(min=0, min_open=True), metavar="SECONDS",
     help="The time after which a fit of scikit-learn is ended, and recorded as failed.",
 )  # fmt: skip
 @click.option("--resplit", is_flag=True, help="Draw test rows anew in each split.")

@@ -13,6 +13,8 @@ import click
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.studies.cli._options import (
     FILE,
+    Number,
+    Whole,
     override_option,
     reading_options,
     report_errors,
@@ -39,7 +41,7 @@ FIT_METHODS = ("default", "posterior", "map", "mle", "nuts", "empirical", "avera
     "learned prior, which may predict worse, or the average over all subsets of columns.",
 )  # fmt: skip
 @click.option(
-    "--smoothing", type=click.FloatRange(min=0), default=1.0, show_default=True,
+    "--smoothing", type=Number(min=0), default=1.0, show_default=True,
     help="Pseudo-count of each category, and number of pseudo-rows for numbers.",
 )  # fmt: skip
 @click.option(
@@ -197,7 +199,7 @@ def predict(
 @click.command()
 @click.argument("model")
 @click.argument("data")
-@click.option("--row", type=click.IntRange(min=1), required=True, metavar="N", help="The number of the row, from 1.")
+@click.option("--row", type=Whole(min=1), required=True, metavar="N", help="The number of the row, from 1.")
 @click.option("--against", metavar="CLASS", help="The class to compare with.  [default: the runner-up]")
 @seed_option
 @report_errors

@@ -18,6 +18,19 @@ import click
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 
+
+class Whole(click.IntRange):
+    """A whole number, which click calls an integer range."""
+
+    name = "whole number"
+
+
+class Number(click.FloatRange):
+    """A number, which click calls a float range."""
+
+    name = "number"
+
+
 PROGRAM = "model"
 """The name of a file's program, if it has several functions."""
 
@@ -141,9 +154,7 @@ def reading_options(command: Callable[..., None]) -> Callable[..., None]:
     return click.option("--na-values", multiple=True, metavar="TEXT", help="A missing cell; may be repeated.")(run)
 
 
-seed_option = click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Random seed."
-)
+seed_option = click.option("--seed", type=Whole(0, 2**32 - 1), default=0, show_default=True, help="Random seed.")
 
 
 def load_program(place: str) -> Callable[..., Any]:

@@ -184,8 +184,8 @@ def decide(source: Source, asked: Asked, found: Mapping[str, Summary], how: Call
     inferred = [column for column in schema.columns if column.inferred]
     warnings = (*source.warnings, *filter(None, [of_lost_names(labels)]), *warnings_of(summaries, inferred, how))
     if not schema.used:
-        why = schema.say_left_out() or f" but the target, '{target}'"
-        raise DataError("; ".join((f"{source.title} has no column to learn from{why}", *warnings[:1])))
+        nothing = f"{source.title} has no column to learn from{schema.say_left_out()}"
+        raise DataError("; ".join((nothing, *warnings[:1])))
     whole = not labels.text and labels.whole and max(map(abs, labels.span)) <= limits.LARGEST_WHOLE
     return Description(
         source=source,

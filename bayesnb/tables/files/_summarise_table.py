@@ -144,6 +144,9 @@ def ask(source: Source, target: str | None, likelihoods: Any, weight: str | None
     if isinstance(likelihoods, Mapping) and target in likelihoods:
         raise DataError(f"column '{target}' is the target, so it has no kind to choose")
     names = [name for name in source.names if name not in (target, weight)]
+    if not names:
+        apart = "if another mark stands between cells, give sep=... or --sep"
+        raise DataError(f"{source.title} has no column to learn from but the target, '{target}': {apart}")
     return Asked(names, target, weight, likelihoods, source.reading, missing)
 
 

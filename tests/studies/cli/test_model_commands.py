@@ -197,7 +197,7 @@ def test_parts_without_dependence_have_intervals():
         (["fit", "good.csv", "--save", "m", "--target", "lable"], "did you mean 'label'"),
         (["fit", "good.csv", "--save", "m", "--method", "mpa"], "did you mean 'map'?"),
         (["fit", "good.csv", "--save", "m", "--method", "tempered"], "tempering is an argument"),
-        (["fit", "good.csv", "--save", "m", "--smoothing", "lots"], "'lots' is not a valid float"),
+        (["fit", "good.csv", "--save", "m", "--smoothing", "lots"], "'lots' is not a valid number"),
         (["fit", "good.csv", "--save", "m", "--smoothing", "0"], "smoothing must be a number from"),
         (
             ["fit", "good.csv", "--save", "m", "--as", "colour=normal"],
@@ -220,6 +220,7 @@ def test_parts_without_dependence_have_intervals():
         (["explain", "m.model", "narrow.csv", "--row", "1"], "the rows have no column 'height'"),
         (["explain", "m.model", "odd.csv", "--row", "1"], "'odd.csv', line 2: column 'height' holds text, 'tall'"),
         (["explain", "m.model", "good.csv", "--row", "0"], "0 is not in the range"),
+        (["explain", "m.model", "good.csv", "--row", "two"], "'two' is not a valid whole number"),
         (["explain", "m.model", "good.csv", "--row", "1", "--against", "c"], "there is no class 'c'"),
         (
             ["fit", "good.csv", "--save", "./good.csv"],
