@@ -232,9 +232,13 @@ def row_of(classifier: Held, data: str, row: int) -> pd.DataFrame:
     for batch in _read(classifier, source):
         if row <= before + batch.rows.num_rows:
             one = batch.keep(np.arange(before + 1, before + batch.rows.num_rows + 1) == row)
-            frame, place = one.frame, source.title if one.part is None else one.part.name
-            with at_row(place, 1, lambda some, frame=frame: schema.encode(frame[some]), one.where(place)):
-                schema.encode(frame)
+            place = source.title if one.part is None else one.part.name
+
+            def encode(some: slice, frame: Any = one.frame) -> Any:
+                return schema.encode(frame[some])
+
+            with at_row(place, 1, encode, one.where(place)):
+                encode(slice(None))
             return as_pandas(one).reindex(columns=schema.names)
         before += batch.rows.num_rows
     raise DataError(f"'{data}' has {before:,} rows, so there is no row {row:,}; the first is 1")

@@ -85,7 +85,7 @@ def test_a_refusal_names_the_set():
         read_sets({"s": (X, Y), "other": (X, np.ones(40, int))}, seed=0)
 
 
-@pytest.mark.filterwarnings("ignore:set 's': ")
+@pytest.mark.filterwarnings("ignore:set 's'")
 def test_labels_and_cells_that_say_missing_are_missing_in_a_frame_and_in_a_file(tmp_path):
     y = np.array(["u", "v", " NA ", "none"] * 10, object)
     frame = pd.DataFrame(X, columns=[*"abc"]).assign(word=["red", "?", "blue", "n/a", "off"] * 8, y=y)
@@ -124,7 +124,7 @@ def mixed_columns():
     return frame
 
 
-@pytest.mark.filterwarnings("ignore:set 's': ")
+@pytest.mark.filterwarnings("ignore:set 's'")
 def test_code_of_other_authors_gets_one_frame_from_a_file_and_from_every_frame(tmp_path):
     frame, csv, parquet = mixed_columns(), tmp_path / "t.csv", tmp_path / "t.parquet"
     frame.to_csv(csv, index=False)

@@ -21,7 +21,7 @@ from bayesnb.tables.frames._series import DataError
 X, Y = load_iris(return_X_y=True)
 
 
-@pytest.mark.filterwarnings("ignore:set 'iris': 3 rows have no class")
+@pytest.mark.filterwarnings("ignore:set 'iris'. 3 rows have no class")
 def test_splits_are_positions_in_the_rows_that_were_given():
     y = np.where(np.arange(150) < 3, None, Y.astype(object))
     study = nb.experiment({"iris": (X, y)}, ["MLE"], sizes=[16], splits=2)
