@@ -6,7 +6,8 @@ given to the function as it is. (A concrete random key is ignored when numpy or 
 - ``compute`` for small arrays, such as statistics and parameters: little work is done by numpy at once, much compiled;
 - ``interpret`` for arrays of any size whose shapes vary, such as blocks of rows: numpy does all, nothing is compiled;
 - ``compute_rows`` for all rows: ``compute`` of blocks of a few sizes, so that memory is bounded;
-- ``compute_in_threads`` for rows that are long work: the same in threads, whose numbers stay in cache.
+- ``compute_in_threads`` for rows that are long work: the same in threads, whose numbers stay in cache;
+- ``of_numbers`` decorates a function that treats each number of its arrays alike, and is then called as it is.
 
 Give functions of a module and hashable static arguments: a new function is traced, or compiled, at every call.
 

@@ -45,7 +45,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
 def run_sums(table: Array, sizes: tuple[int, ...]) -> Array:
     """The sums over runs of neighbouring columns, [K, S] to [K, D]; each of the D sizes is at least one."""
     if on_host(table):
-        return np.add.reduceat(table, np.cumsum(sizes) - sizes, axis=1)
+        return np.add.reduceat(table, np.cumsum((0, *sizes[:-1])), axis=1)
     return jax.ops.segment_sum(table.T, np.repeat(np.arange(len(sizes)), sizes), len(sizes)).T
 
 

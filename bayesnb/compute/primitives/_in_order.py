@@ -14,7 +14,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from bayesnb.compute.arrays import _limits as limits
-from bayesnb.compute.arrays._compute import interpret
 from bayesnb.compute.arrays._loops import compiled, for_loops, row_blocks
 from bayesnb.compute.arrays._placement import Array
 from bayesnb.compute.numerics._stable import log_gamma_ratio
@@ -50,8 +49,7 @@ def log_student_densities(prior: tuple[Array, ...], x: Array, y: Array, factor: 
         shapes = shapes[:, :1] if alike else shapes
         used = ~np.isnan(shapes)
         shapes = np.where(used, shapes, 1.0)
-        ratios = np.asarray(interpret(log_gamma_ratio, shapes, np.full((), 0.5)))
-        offsets = np.where(used, ratios - 0.5 * (LOG_2PI - np.log(2.0)), 0.0)
+        offsets = np.where(used, log_gamma_ratio(shapes, 0.5) - 0.5 * (LOG_2PI - np.log(2.0)), 0.0)
         terms = offsets - 0.5 * np.log(widths) - (shapes + 0.5) * np.log1p(distances)
         out[rows] = terms.sum(axis=1)
     return out

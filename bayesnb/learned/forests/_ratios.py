@@ -58,9 +58,6 @@ def pair_tables(parts: Parts) -> PairTables:
     return PairTables(counted, tuple(compute(_tabulate, *child) for child in children), given)
 
 
-_tabulate = jax.jit(lambda prior, statistics: tabulate(prior.update(statistics)))
-
-
 @singledispatch
 def tabulate(posterior: Any) -> Any:
     """What has the ``log_predictive_terms`` of a posterior: by default itself. Pure JAX."""
@@ -71,6 +68,9 @@ def tabulate(posterior: Any) -> Any:
 def _(posterior: Any) -> Any:
     # else each row would compute log-gammas: 1,000 rows of 50 columns of five categories and 50 Normals in .6 s, not .3
     return student(posterior.prior)._replace(loc=posterior.loc, centre=jnp.zeros(()))
+
+
+_tabulate = jax.jit(lambda prior, statistics: tabulate(prior.update(statistics)))
 
 
 def log_ratios(tables: PairTables, rows: PairRows) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._cells import bytes_per_row, cells_by_row, is_sparse, sums_between
-from bayesnb.compute.arrays._compute import compute_rows, interpret
+from bayesnb.compute.arrays._compute import compute_rows
 from bayesnb.compute.arrays._loops import (
     compiled,
     compiled_unless_few,
@@ -155,7 +155,7 @@ def _rise_on_host(a: Array, x: Any, unit: Array | None) -> Array:
     column = where - pointers[row] if columns is None else columns[where]
     for some in row_blocks(len(where), 16 * len(a)):  # cell by cell, some thousands at a time
         counts, units = cells[where[some], None].astype(np.float64), unit_of_row[row[some], None]
-        np.add.at(out, row[some], interpret(stable.log_gamma_ratio, a.T[column[some]], counts, units))
+        np.add.at(out, row[some], stable.log_gamma_ratio(a.T[column[some]], counts, units))
     return out
 
 
