@@ -63,6 +63,7 @@ def log_multivariate_beta(concentration: Array, total: Total = total) -> Array:
 
 def log_multivariate_beta_ratio(concentration: Array, counts: Array, total: Total = total) -> Array:
     """The log partition of Dirichlet(a + n) minus that of Dirichlet(a), in the shape that ``total`` gives."""
+    counts = counts.astype(concentration.dtype)
     before, change = total(concentration), total(counts)
     if not before.size or not concentration.size:
         return either.zeros_like(before)
