@@ -1,6 +1,7 @@
 """`bayesnb predict` for another population and under costs, as in Python; what `bayesnb --help` says, and warnings."""
 
 import re
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -194,3 +195,15 @@ def test_ctrl_c_while_commands_are_loaded_is_a_sentence(monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         bayesnb.__main__.main()
     assert (ended.value.code, capsys.readouterr().err) == (130, "\nbayesnb: stopped; nothing was written\n")
+
+
+def test_the_collector_does_not_look_at_all_objects_when_a_command_ends():
+    code = """if True:
+        import atexit, gc, sys
+        atexit.register(lambda: print(gc.get_freeze_count() > 0))
+        from bayesnb.__main__ import main
+        sys.argv[1:] = ["--version"]
+        main()
+    """
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.endswith("\nTrue\n")
