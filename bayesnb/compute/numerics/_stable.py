@@ -33,9 +33,9 @@ def log_ratio_excess(r: Array) -> Array:
 
 def log1p_square(z: Array) -> Array:
     """log(1 + z^2), computed as 2 log |z| for large z, whose square could overflow."""
-    far = jnp.abs(z) > 1e6
-    distance = jnp.minimum(jnp.where(far, jnp.abs(z), 1.0), jnp.finfo(z.dtype).max)
-    return jnp.where(far, 2.0 * jnp.log(distance), jnp.log1p(jnp.square(jnp.where(far, 0.0, z))))
+    far = abs(z) > 1e6
+    distance = either.minimum(either.where(far, abs(z), 1.0), jnp.finfo(z.dtype).max)
+    return either.where(far, 2.0 * either.log(distance), either.log1p(either.square(either.where(far, 0.0, z))))
 
 
 def squarable(z: Array) -> Array:

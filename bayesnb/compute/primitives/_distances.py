@@ -87,10 +87,27 @@ def log_normal(between: Distances) -> Array:
 @jax.jit
 def log_student(df: Array, between: Distances) -> Array:
     """log density of the observed cells under Student's t about m, scale matrix S, [N, K]; df is [1, K] or [N, K]."""
-    lengths, log_det, count = between
-    count = count[:, None]
-    constant = stable.log_gamma_ratio(0.5 * df, 0.5 * count) - 0.5 * (count * jnp.log(jnp.pi * df) + log_det)
-    return constant - 0.5 * (df + count) * stable.log1p_square(lengths / jnp.sqrt(df))
+    count = between.count[:, None]
+    return _constants(df, count) - _exponents(df, count, between)
+
+
+def log_student_of_rows(df: Array, about: Whitening, x: Array) -> Array:
+    """``log_student`` of rows x [N, D]; of numpy's the constants are those of the numbers of columns from 0 to D."""
+    between = distances(about, x)
+    if not on_host(df, about, x):
+        return log_student(df, between)
+    df, count = np.broadcast_to(df, (1, len(about.loc))), between.count[:, None]
+    constants = interpret(_constants, df, np.arange(x.shape[1] + 1.0)[:, None])
+    with np.errstate(all="ignore"):
+        return constants[between.count.astype(int)] - _exponents(df, count, between)
+
+
+def _constants(df: Array, count: Array) -> Array:
+    return stable.log_gamma_ratio(0.5 * df, 0.5 * count) - 0.5 * count * jnp.log(jnp.pi * df)
+
+
+def _exponents(df: Array, count: Array, between: Distances) -> Array:
+    return 0.5 * (between.log_det + (df + count) * stable.log1p_square(between.lengths / either.sqrt(df)))
 
 
 def _on_device(given: Whitening, x: Array) -> Distances:

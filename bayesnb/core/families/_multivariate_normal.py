@@ -24,7 +24,15 @@ from bayesnb.compute.numerics._covariances import (
 )
 from bayesnb.compute.numerics._log_prob import LogProb
 from bayesnb.compute.numerics._one_by_one import factors
-from bayesnb.compute.primitives._distances import LOG_2PI, Whitening, distances, log_normal, log_student, whitening
+from bayesnb.compute.primitives._distances import (
+    LOG_2PI,
+    Whitening,
+    distances,
+    log_normal,
+    log_student,
+    log_student_of_rows,
+    whitening,
+)
 from bayesnb.compute.primitives.sums import ClassSums
 from bayesnb.core.families._base import Hyperparameter, Params, Score, Tied, conjugate_update, pytree
 from bayesnb.core.families._hyperparameters import plates
@@ -195,7 +203,7 @@ class MultivariateNormal(Tied):
 
     def predictive_scorer(self, tables: tuple[Array, Whitening]) -> Score:
         df, about = tables
-        return lambda x: LogProb(compute_rows(log_student, (df[None],), distances(about, x)), None)
+        return lambda x: LogProb(log_student_of_rows(df[None], about, x), None)
 
     def left_out_terms(self, statistics: MultivariateNormalStatistics, x: Array, y: Array, weight: Array) -> Array:
         return jnp.take_along_axis(self.leave_one_out(statistics, x, y, weight), y[:, None], axis=1)

@@ -8,7 +8,14 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from bayesnb.compute.jaxpr_numpy._program import _trace
-from bayesnb.compute.primitives._distances import Whitening, distances, log_normal, log_student, whitening
+from bayesnb.compute.primitives._distances import (
+    Whitening,
+    distances,
+    log_normal,
+    log_student,
+    log_student_of_rows,
+    whitening,
+)
 from tests import cases
 
 K, D = 3, 4
@@ -49,6 +56,22 @@ def test_all_patterns_of_missing_cells_are_one_trace(rng):
     before = _trace.cache_info().misses
     distances(whole, x)
     assert _trace.cache_info().misses <= before + 2  # of the whitening, and of the factors in it
+
+
+def test_densities_of_rows_are_those_of_distances_by_one_trace_for_any_number_of_rows(rng):
+    loc, x = rng.normal(size=(K, D)), rng.normal(size=(60, D)) * 3.0
+    x[rng.random(x.shape) < 0.2] = np.nan
+    for shared, df in ((False, [[3.0, 7.0, 40.0]]), (True, [[5.0]])):
+        half = rng.normal(size=(1 if shared else K, D, D + 2))
+        with jax.enable_x64(True):
+            whole = Whitening(*map(np.asarray, whitening(loc, half @ half.mT)))
+            expected = np.asarray(log_student(np.array(df), distances(whole, x)))
+        for some in (slice(0), slice(7), slice(None)):
+            assert_allclose(log_student_of_rows(np.array(df), whole, x[some]), expected[some], rtol=1e-12)
+        before, seen = _trace.cache_info().misses, x[~np.isnan(x).any(axis=1)]
+        for some in (seen, seen[:3]):
+            log_student_of_rows(np.array(df), whole, some)
+        assert _trace.cache_info().misses == before
 
 
 @pytest.mark.parametrize("unit", cases.by_default([1e-30, 1.0, 1e10], 1e-30))
