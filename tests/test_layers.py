@@ -32,8 +32,8 @@ WINGS = {
 """Each with the others that it may import from."""
 
 LINES = {
-    "studies": 7610, "tables": 10790, "inspection": 3290, "learned": 3780, "recognition": 2940, "core": 15370,
-    "compute": 5930,
+    "studies": 7680, "tables": 10880, "inspection": 3280, "learned": 3780, "recognition": 2930, "core": 15330,
+    "compute": 5940,
 }  # fmt: skip
 """The most lines of each wing."""
 
