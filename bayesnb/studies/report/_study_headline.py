@@ -46,8 +46,8 @@ def _firsts(table: pd.DataFrame) -> str:
     if firsts.empty:
         return f"no method has a {metric.heading} on every split of a set."
     won = sorted(firsts.groupby("method", sort=False)["data_set"].agg(list).items(), key=lambda item: -len(item[1]))
-    claim = _and([f"'{name}'{'' if place else extreme} {_on(where, sets)}" for place, (name, where) in enumerate(won)])
-    settled = firsts.loc[firsts["settled"] == 1, "data_set"].to_list()
+    named = [f"{_named(name)}{'' if place else extreme} {_on(where, sets)}" for place, (name, where) in enumerate(won)]
+    claim, settled = _and(named), firsts.loc[firsts["settled"] == 1, "data_set"].to_list()
     if table["method"].nunique() == 1:
         return f"{claim}."
     if len(sets) == 1:
@@ -59,12 +59,16 @@ def _rank(table: pd.DataFrame) -> str:
     """Which method ranks first over sets, and if it is the reference, against how many others that is settled."""
     together, num_sets = table[table["data_set"] == ALL_SETS].set_index("method"), len(_sets(table))
     first, others = together["rank"].idxmin(), len(together) - 1
-    claim = f"'{first}' ranks first over {num_sets} sets, on average {together['rank'].min():.2f} of {others + 1}"
+    claim = f"{_named(first)} ranks first over {num_sets} sets, on average {together['rank'].min():.2f} of {others + 1}"
     if first != table["reference"].iloc[0]:
         return f"{claim}."
     words = together["than_reference"].value_counts()
     found = [f"{is_} {words[word]}" for word, is_ in (("worse", "better than"), ("equal", "equal to")) if word in words]
     return f"{claim}; {f'settled: {_and(found)}' if found else 'not settled against any'} of {others} others."
+
+
+def _named(method: str) -> str:
+    return "the default estimator" if method == "default" else f"'{method}'"
 
 
 def _on(places: Sequence[str], sets: Sequence[str]) -> str:

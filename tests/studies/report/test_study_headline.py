@@ -45,6 +45,7 @@ def table(than_best, over=None, metric="log_loss", reference="a", sizes=None):
         ),
         ({"x": {"b": "best", "a": "best"}}, "'a' has the lowest log loss on x; that is settled."),  # of equals
         ({"x": {"a": "best"}}, "'a' has the lowest log loss on x."),
+        ({"x": {"default": "best"}}, "the default estimator has the lowest log loss on x."),
         ({"x": {"a": "failed", "b": "failed"}}, "no method has a log loss on every split of a set."),
     ],
 )
