@@ -53,6 +53,32 @@ def test_evidence_of_counts_is_that_of_an_urn(size):
     assert_allclose(bernoulli.predict_proba(ONES).sum(axis=1), 1.0)
 
 
+@pytest.mark.parametrize("rows", [np.asarray, jnp.asarray])
+@pytest.mark.parametrize(
+    "family",
+    [
+        lambda one: nb.Categorical(2, concentration=one),
+        lambda one: nb.Categorical([2, 3], concentration=one),
+        lambda one: nb.Bernoulli(one, one),
+        lambda one: nb.Binomial(1, one, one),
+        lambda one: nb.Multinomial(one),
+        lambda one: nb.Poisson(one, one),
+        lambda one: nb.Normal(0 * one, one, one, one),
+    ],
+)
+def test_whole_numbers_are_the_same_as_floats(family, rows, rng):
+    """Sums of weights were cut to the whole numbers of their prior."""
+    X, weight = np.c_[ONES, ONES[::-1]], rng.random(7)
+    found = []
+    for one in (1, 1.0):
+        model = nb.NaiveBayes(family(one), class_concentration=one, num_classes=2)
+        post = nb.fit_posterior(model, rows(X), rows(Y), sample_weight=rows(weight))
+        whole = nb.fit_posterior(model, rows(X), rows(Y))
+        found.append((post.log_evidence, whole.log_evidence, post.log_joint(rows(X)), whole.log_joint(rows(X))))
+    for as_whole, as_float in zip(*found, strict=True):
+        assert_allclose(as_whole, as_float, rtol=1e-12)
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_evidence_of_poisson_counts_is_a_product_of_negative_binomials(size):
     X = np.array([[3], [0], [2], [5], [1], [0], [4]])

@@ -32,8 +32,10 @@ WIDER = "give numpy rows, which are computed in float64, or set JAX_ENABLE_X64=1
 
 
 def broadcast(value: Any, shape: tuple[int, ...], name: str) -> Array:
-    """``value`` broadcast to the resolved shape; a ValueError that names it if it does not fit."""
+    """``value`` as floats, broadcast to the resolved shape; a ValueError that names it if it does not fit."""
     value = as_array(value)
+    if value.dtype.kind in "iub":  # counts take the type of a prior, and may be fractions
+        value = either.floats(value)
     try:
         return either.broadcast_to(value, shape)
     except ValueError:
