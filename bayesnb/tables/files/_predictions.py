@@ -225,7 +225,7 @@ def row_of(classifier: Held, data: str, row: int) -> pd.DataFrame:
 
     Raises:
         DataError: if the file has no such row, or lacks columns of the fit.
-        StreamError: naming the line, if a cell does not fit.
+        StreamError: naming the line of the first cell read with it that does not fit, if the row is refused.
     """
     schema, before = _schema(classifier), 0
     source = open_data(data, schema.reading)
@@ -234,11 +234,15 @@ def row_of(classifier: Held, data: str, row: int) -> pd.DataFrame:
             one = batch.keep(np.arange(before + 1, before + batch.rows.num_rows + 1) == row)
             place = source.title if one.part is None else one.part.name
 
-            def encode(some: slice, frame: Any = one.frame) -> Any:
+            def encode(some: slice, frame: Any = batch.frame) -> Any:
                 return schema.encode(frame[some])
 
-            with at_row(place, 1, encode, one.where(place)):
-                encode(slice(None))
+            with at_row(place, batch.rows.num_rows, encode, batch.where(place)):
+                try:
+                    schema.encode(one.frame)
+                except DataError:  # one odd cell makes text of a column: it may be of another row
+                    encode(slice(None))
+                    raise
             return as_pandas(one).reindex(columns=schema.names)
         before += batch.rows.num_rows
     raise DataError(f"'{data}' has {before:,} rows, so there is no row {row:,}; the first is 1")

@@ -219,6 +219,7 @@ def test_parts_without_dependence_have_intervals():
         (["explain", "m.model", "good.csv", "--row", "41"], "has 40 rows, so there is no row 41"),
         (["explain", "m.model", "narrow.csv", "--row", "1"], "the rows have no column 'height'"),
         (["explain", "m.model", "odd.csv", "--row", "1"], "'odd.csv', line 2: column 'height' holds text, 'tall'"),
+        (["explain", "m.model", "odd.csv", "--row", "2"], "'odd.csv', line 2: column 'height' holds text, 'tall'"),
         (["explain", "m.model", "good.csv", "--row", "0"], "0 is not in the range"),
         (["explain", "m.model", "good.csv", "--row", "two"], "'two' is not a valid whole number"),
         (["explain", "m.model", "good.csv", "--row", "1", "--against", "c"], "there is no class 'c'"),
@@ -237,7 +238,7 @@ def test_every_mistake_is_one_sentence_and_status_2(place, args, words):
     (place / "empty.csv").write_text("")
     (place / "cut.parquet").write_bytes(b"PAR1 and then nothing")
     (place / "narrow.csv").write_text("flag,colour,rooms\nyes,red,1\n")
-    (place / "odd.csv").write_text("flag,colour,height,rooms\nyes,red,tall,1\n")
+    (place / "odd.csv").write_text("flag,colour,height,rooms\nyes,red,tall,1\nyes,red,1.5,1\n")
     pd.read_csv("good.csv").astype({"height": str}).to_parquet("texts.parquet")
     files = sorted(path.name for path in place.iterdir())
     result = run(*args)
