@@ -21,11 +21,14 @@ CELLS, ABOUT = "cells.jsonl", "study.json"
 
 def check_folder(folder: Path) -> None:
     """Raise DataError for what cannot be a study's folder: a file, a place that is not writable, one of other files."""
-    place = folder.absolute()
-    there = next(one for one in (place, *place.parents) if one.exists())
-    wrong = 0 if os.access(there, os.W_OK | os.X_OK) else errno.EACCES
-    if not there.is_dir():
-        wrong = errno.EEXIST if there == place else errno.ENOTDIR
+    try:
+        place = folder.absolute()
+        there = next(one for one in (place, *place.parents) if one.exists())
+        wrong = 0 if os.access(there, os.W_OK | os.X_OK) else errno.EACCES
+        if not there.is_dir():
+            wrong = errno.EEXIST if there == place else errno.ENOTDIR
+    except OSError as error:  # such as a name that is too long
+        wrong = error.errno or errno.EIO
     if wrong:
         raise DataError(f"out='{folder}' cannot be written ({os.strerror(wrong)}): give another folder")
     names = {path.name for path in there.iterdir() if not path.name.startswith(".")} if there == place else set()

@@ -145,8 +145,10 @@ def ask(source: Source, target: str | None, likelihoods: Any, weight: str | None
         raise DataError(f"column '{target}' is the target, so it has no kind to choose")
     names = [name for name in source.names if name not in (target, weight)]
     if not names:
-        apart = "if another mark stands between cells, give sep=... or --sep"
-        raise DataError(f"{source.title} has no column to learn from but the target, '{target}': {apart}")
+        others = f"the target, '{target}'" + (f", and the weight, '{weight}'" if weight else "")
+        marks = any(mark in target for mark in ",;|:\t")
+        apart = ": if another mark stands between cells, give sep=... or --sep" if marks else ""
+        raise DataError(f"{source.title} has no column to learn from but {others}{apart}")
     return Asked(names, target, weight, likelihoods, source.reading, missing)
 
 

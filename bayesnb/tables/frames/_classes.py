@@ -180,7 +180,8 @@ def warn_of_labels(classes: Array, counts: Array) -> None:
     if alone and counts.sum() >= limits.FEW_VALUES:
         one, have, it = ("the class", "has", "it") if len(alone) == 1 else ("the classes", "have", "each")
         say = f"{one} {listing(alone)} {have} one row, which says little: join {it} with another, or leave it out"
-        warn(say + "; numbers that measure are not classes" * (2 * len(alone) > len(labels)))
+        measured = classes.dtype.kind in "iuf" and 2 * len(alone) > len(labels)
+        warn(say + "; numbers that measure are not classes" * measured)
 
 
 def name_of(y: Any) -> str | None:

@@ -194,6 +194,7 @@ MISTAKES = {
     ),
     "a file in the way": (None, ["good.csv", "--out", "good.csv"], "out='good.csv' cannot be written (File exists)"),
     "a file on the way": (None, ["good.csv", "--out", "good.csv/out"], "cannot be written (Not a directory)"),
+    "a long name": (None, ["good.csv", "--out", "x" * 300], "cannot be written (File name too long): give another"),
     "a mistyped option": (None, ["good.csv", "--repeets", "3"], "--repeats"),
     "a method of another name": (None, ["good.csv", "--methods", "posterior"], "here it is called 'full Bayes'"),
     "no method": (None, ["good.csv", "--methods", ","], "the methods must include 'full Bayes'"),

@@ -181,7 +181,7 @@ MEASURED = "x,y\n" + "\n".join(f"{i % 7}.5,{i * 0.7:.2f}" for i in range(40))
         ("x,y\n1,a\n2,b\n3,c", "the target 'y' has 3 classes in 3 rows"),
         ("x,y\n1,\n2,NA\n", "the target 'y' has nothing in it"),
         (MEASURED, "the target 'y' is a measurement"),
-        ("y\na\nb\na\nb", "no column to learn from but the target, 'y'"),
+        ("y\na\nb\na\nb", "no column to learn from but the target, 'y'$"),
         ("a:y\n1:u\n2:v", r"no column to learn from but the target, 'a:y': .* sep=\.\.\. or --sep"),
         ("x,y\n1,a\n1,b\n1,a\n1,b", "no column to learn from; left out are 'x' .one value only."),
     ],

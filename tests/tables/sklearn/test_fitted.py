@@ -203,6 +203,9 @@ def test_a_measurement_as_labels_is_pointed_out():
     measured = np.r_[np.arange(20.0), 1.0, 1.0]
     with pytest.warns(UserWarning, match=r"the classes '0', .* have one row.*; numbers that measure are not classes"):
         nb.NaiveBayesClassifier(method="posterior").fit(measured[:, None], measured.astype(int))
+    named = np.array(["cat", "dog", "cow", "pig", "fox", *["cat"] * 7])
+    with pytest.warns(UserWarning, match=r"have one row, which says little: join each with another, or leave it out$"):
+        nb.NaiveBayesClassifier(method="posterior").fit(measured[:12, None], named)
 
 
 @pytest.mark.parametrize("kinds", [{"agee": "normal"}, {"age": "norml"}])
