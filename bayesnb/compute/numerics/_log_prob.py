@@ -18,7 +18,7 @@ import numpy as np
 from bayesnb.compute.arrays import _either as either
 from bayesnb.compute.arrays import _limits as limits
 from bayesnb.compute.arrays._loops import in_threads, row_blocks
-from bayesnb.compute.arrays._placement import Array, on_host
+from bayesnb.compute.arrays._placement import Array, namespace, on_host
 
 NO_CLASS = 1e9
 """A class of probability zero counts as this many impossible features: more than any row has."""
@@ -107,7 +107,8 @@ def joint(probs: Array, parts: Sequence[LogProb]) -> LogProb:
     if on_host(probs) and not impossible.any():  # under jit, XLA would take seconds to fold a table of zeros
         return rows.times(LogProb(np.log(probs)[None, :], None))
     log_probs = either.log(either.where(impossible, 1.0, probs))
-    never = either.broadcast_to(NO_CLASS * impossible[None, :], rows.finite.shape)
+    # of the kind of the rows, whose number is a symbol where a function is exported
+    never = namespace(rows.finite).broadcast_to(NO_CLASS * impossible[None, :], rows.finite.shape)
     return rows.times(LogProb(log_probs[None, :], never))
 
 

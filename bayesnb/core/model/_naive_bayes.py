@@ -350,7 +350,7 @@ class NaiveBayes(Scoring):
     def tree_flatten(self) -> tuple[list[Any], tuple[Any, ...]]:
         """Children, and the static rest; the order of blocks is part of it."""
         children = [*self.families.values(), self.class_concentration, self.class_probs, self.priors]
-        columns = tuple(self.columns.items())
+        columns = tuple((name, self.columns[name]) for name in self.families)
         return children, (columns, self.single, self.num_classes, self.spelling, self.program_prior)
 
     @classmethod

@@ -39,3 +39,13 @@ def test_statistics_of_another_model_are_refused():
     statistics = nb.sufficient_statistics(nb.NaiveBayes(nb.Bernoulli()), X, y)
     with pytest.raises(ValueError, match="statistics must be those of the model's blocks"):
         nb.NaiveBayes(nb.Normal()).update(statistics)
+
+
+def test_a_pytree_keeps_each_family_under_its_name_in_whatever_order_they_came():
+    model = nb.NaiveBayes({"flags": nb.Bernoulli(), "counts": nb.Poisson()}, num_classes=2)
+    model = model.resolve({"flags": np.ones((4, 3)), "counts": np.ones((4, 2))}, np.array([0, 0, 1, 1]))
+    in_order = {name: model.families[name] for name in sorted(model.families)}  # as mapped by JAX
+    found = jax.tree.map(lambda leaf: leaf, model.with_hyperparameters(in_order, 1.0))
+    for name, family in model.families.items():
+        assert type(found.families[name]) is type(family)
+        assert found.columns[name] == model.columns[name] == family.num_columns
