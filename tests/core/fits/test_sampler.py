@@ -2,7 +2,6 @@
 
 import gc
 import sys
-import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
@@ -148,19 +147,15 @@ def test_hyperpriors(compiled):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("num_chains", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_the_first_call_leaks_no_tracer_and_later_calls_are_fast(num_chains, compiled):
+def test_the_first_call_leaks_no_tracer_and_later_calls_compile_nothing(num_chains, compiled):
     """NumPyro's kernel is set up while JAX traces it, and outlives the trace: it must keep nothing of it."""
     target = sampler.Target(lambda _: numpyro.sample("z", dist.Normal()), lambda z, x: -jnp.square(z - x).sum())
     settings, key = {**SETTINGS, "num_samples": 4000, "num_chains": num_chains}, jax.random.key(0)
-    begin = time.perf_counter()
     with jax.checking_leaks():
         sampler.sample(target, (np.array([1.0]),), key, **settings)
-    compiling = time.perf_counter() - begin
     sampler.sample(target, (np.array([1.0]),), key, **settings)
     compiled.clear()
-    begin = time.perf_counter()
     draws, _ = sampler.sample(target, (np.array([4.0]),), key, **settings)
-    assert time.perf_counter() - begin < compiling / 5
     assert not compiled
     # N(0, 1) times exp(-(z - 4)^2) is N(8 / 3, 1 / 3); 5 standard errors of 1,000 independent draws
     assert_allclose(draws["z"].mean(), 8 / 3, atol=5 / np.sqrt(3 * 1000))
