@@ -84,7 +84,7 @@ def fit(
       bayesnb fit wine --method averaged --save wine.model
     """
     from bayesnb.tables.files.sources._places import BUILT_IN, require_column, require_data
-    from bayesnb.tables.frames._asked import require_likelihood, require_method
+    from bayesnb.tables.frames._allowed import require_likelihood, require_method
     from bayesnb.tables.frames._values import READING
 
     require_data(data)

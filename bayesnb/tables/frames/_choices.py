@@ -12,7 +12,7 @@ import numpy as np
 
 from bayesnb.core.families import FAMILIES, Family
 from bayesnb.core.families._views import require_no_view
-from bayesnb.tables.frames._asked import LIKELIHOODS, require_likelihood
+from bayesnb.tables.frames._allowed import LIKELIHOODS, require_likelihood
 from bayesnb.tables.frames._columns import BLOCKS, KINDS, SPARSE, title_of
 from bayesnb.tables.frames._levels import levels_given
 from bayesnb.tables.frames._values import DataError, closest, listing

@@ -30,7 +30,7 @@ from bayesnb.learned.forests._stacked import COLUMNS, COVARIANCES, StackedPoster
 from bayesnb.learned.validation._default import Count, Default, fit_default
 from bayesnb.learned.validation._relevance import can_learn_each, is_wide
 from bayesnb.learned.validation._temper import temper_fitted
-from bayesnb.tables.frames._asked import require_method
+from bayesnb.tables.frames._allowed import require_method
 from bayesnb.tables.frames._blocks import AnySchema, BlocksSchema, make_schema
 from bayesnb.tables.frames._choices import AUTO
 from bayesnb.tables.frames._classes import by_label

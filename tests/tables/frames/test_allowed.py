@@ -2,7 +2,7 @@
 
 from bayesnb.core.families import FAMILIES
 from bayesnb.studies.cli._model_commands import FIT_METHODS
-from bayesnb.tables.frames._asked import COMPARED_AS, LIKELIHOODS, METHODS
+from bayesnb.tables.frames._allowed import COMPARED_AS, LIKELIHOODS, METHODS
 from bayesnb.tables.frames._words import WORDS
 from bayesnb.tables.sklearn._settings import FITS
 
